@@ -114,6 +114,15 @@ bool text_starts_with(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool text_has_word(const char *words, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = len > 0 ? strstr(words, word) : NULL; at != NULL; at = strstr(at + 1, word))
+        if ((at == words || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
 bool text_ends_with(const char *s, const char *suffix)
 {
     size_t len = strlen(s), suffix_len = strlen(suffix);

@@ -48,6 +48,8 @@ static inline const char *text_or_empty(const char *s)
 
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts_with(const char *s, const char *prefix);
+/* Whether word stands in words, with a blank or an end on each side. */
+bool text_has_word(const char *words, const char *word);
 bool text_ends_with(const char *s, const char *suffix);
 /* Copies with a zero at the end. STATUS_TOO_LARGE (dst untouched) when src does not fit in size. */
 int text_copy(char *dst, size_t size, const char *src);

@@ -112,6 +112,8 @@ struct policy_outcome policy_after_weak_findings(const struct folded *folded);
 /* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
 bool policy_is_of_a_place(const char *code);
 struct candidate;
+/* What has lasted on too many nodes to be theirs asks for no repair of each. */
+void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 /* A finding that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
 void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 

@@ -165,6 +165,30 @@ static void leave_watched(const struct policy_snapshot *snapshot, struct candida
     decision->retry_at = snapshot->now_ms + LOOK_AGAIN_MS;
 }
 
+/* A driver that hangs on most nodes, or on more than open the breaker, was made so on all of them: rebooting them in turn, or holding them
+ * until they may be, takes the group out of service for what one image or one change did. */
+void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count)
+{
+    const struct policy_settings *settings = &snapshot->settings;
+    int64_t limit = policy_breaker_limit(settings, snapshot->group.desired);
+    char why[REASON_MAX_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        struct candidate *candidate = &candidates[i];
+        int64_t together = 0;
+        if (!candidate->lasting || !candidate->limited || candidate->node->state != NODE_STATE_READY)
+            continue;
+        int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
+        if (alike < settings->incident_nodes || (alike * 2 < snapshot->group.desired && alike <= limit))
+            continue;
+        policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share", alike,
+                   snapshot->group.desired);
+        enum action refused = candidate->decision.action;
+        candidate->limited = false;
+        leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);
+        candidate->decision.refused = refused;
+    }
+}
+
 static int64_t count_out(const struct policy_snapshot *snapshot)
 {
     int64_t in_service = snapshot->group.healthy_elsewhere;

@@ -214,6 +214,7 @@ void policy_limit(const struct policy_snapshot *snapshot, struct candidate *cand
                   struct policy_plan *plan)
 {
     struct breaker breaker = read_breaker(snapshot);
+    policy_share_lasting(snapshot, candidates, count);
     tell_breaker(snapshot, &breaker, plan);
     struct room room;
     policy_room(snapshot, candidates, count, &room);

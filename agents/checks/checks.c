@@ -13,12 +13,15 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "policy/faults/faults.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SCAN_MS (30 * MS_PER_S)
-#define KEEP_MS (10 * MS_PER_MIN) /* data changes with every run, and losing some of it does little harm */
+#define LAUNCH_WITHIN_MS (3 * MS_PER_S) /* a new machine takes no work before they have looked */
+#define KEEP_MS (10 * MS_PER_MIN)       /* data changes with every run, and losing some of it does little harm */
 
 struct slot {
     const struct check *check;
@@ -217,6 +220,8 @@ static void add(struct checks *checks, const struct check *check)
 {
     int64_t most = checks->options.first_within_ms, period = period_ms(checks, check);
     int64_t within = period < most ? period : most;
+    if (text_has_word(fault_launch_checks(), check->name) && within > LAUNCH_WITHIN_MS)
+        within = LAUNCH_WITHIN_MS;
     if (checks_find(checks, check->name) != NULL || !is_enabled(checks, check))
         return;
     checks->slots = own_realloc(checks->slots, checks->count + 1, sizeof(*checks->slots));

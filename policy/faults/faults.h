@@ -58,6 +58,10 @@ const struct fault_row *fault_find_number(const char *table, int number);
 
 /* The agent's checks that have to look before a node returns that was repaired for this code: "nvidia dcgm"; "": none. Static. */
 const char *fault_return_checks(const char *code);
+/* The checks that have to have looked before a new machine takes work: "nvidia efa". Static. */
+const char *fault_launch_checks(void);
+/* Whether a machine of which a check finds this is none that came up, though it costs no node that works. */
+bool fault_bars_launch(const char *code);
 
 /* What is broken when this code is seen; also for codes that no table has ("xid.999" is a GPU's). */
 enum fault_class fault_class_of(const char *code);

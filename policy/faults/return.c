@@ -1,4 +1,4 @@
-/* The checks of the agent that a return waits for, by the code of what was repaired (return.def). */
+/* The checks of the agent that a return waits for, by the code of what was repaired (return.def), and that a new machine waits for (launch.def). */
 #include "policy/faults/faults.h"
 
 #include <string.h>
@@ -13,12 +13,37 @@ static const struct {
 #undef RETURNS
 };
 
+static const char *const bars[] = {
+#define BARS(code) (code),
+/* clang-format off */
+#include "policy/faults/launch.def"
+/* clang-format on */
+#undef BARS
+};
+
+static bool covers(const char *words, const char *code)
+{
+    size_t len = strlen(words);
+    return strncmp(words, code, len) == 0 && (code[len] == '\0' || code[len] == '.');
+}
+
 const char *fault_return_checks(const char *code)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        size_t len = strlen(rows[i].code);
-        if (strncmp(rows[i].code, code, len) == 0 && (code[len] == '\0' || code[len] == '.'))
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (covers(rows[i].code, code))
             return rows[i].checks;
-    }
     return "";
+}
+
+const char *fault_launch_checks(void)
+{
+    return "nvidia neuron efa infiniband net";
+}
+
+bool fault_bars_launch(const char *code)
+{
+    for (size_t i = 0; i < sizeof(bars) / sizeof(bars[0]); i++)
+        if (covers(bars[i], code))
+            return true;
+    return false;
 }

@@ -56,6 +56,66 @@ static void a_check_has_to_look_first(void **state)
     sim_close(&sim);
 }
 
+/* A check found this in the present boot of the node's machine. */
+static void find(struct sim *sim, const char *node, const char *check, const char *code)
+{
+    static uint64_t number;
+    struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
+    struct problem problem;
+    bool acked = false;
+    struct verdict verdict = {.severity = SEVERITY_WARN, .count = 1};
+    verdict.first_at = verdict.last_at = clock_wall_ms(&sim->clock);
+    snprintf(verdict.key, sizeof(verdict.key), "found-%d", (int)++number);
+    snprintf(verdict.instance_id, sizeof(verdict.instance_id), "%s", machine->id);
+    snprintf(verdict.boot_id, sizeof(verdict.boot_id), "%s", machine->boot_id);
+    snprintf(verdict.source, sizeof(verdict.source), "%s", check);
+    snprintf(verdict.code, sizeof(verdict.code), "%s", code);
+    assert_int_equal(service_agent_verdicts(&sim->service, machine->node_row, &verdict, 1, clock_wall_ms(&sim->clock),
+                                            sim_acked, &acked, &problem),
+                     0);
+    sim_settle(sim);
+    assert_true(acked);
+}
+
+/* A launch has no fault behind it, and is proven all the same. */
+static void a_new_machine_is_looked_at_first(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 507, true);
+    sim.agents_tell_machine = true;
+    sim.nvidia_has_run = false;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, 8 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_VERIFYING);
+    assert_non_null(strstr(waits_for(&sim), "waits for the check nvidia to look, which a new machine needs"));
+    sim.nvidia_has_run = true;
+    sim.nvidia = CHECK_RESULT_OK;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
+/* It costs no node that works, as an update makes it so on all of them; a machine that begins with it is none that came up. */
+static void a_new_machine_with_a_library_of_another_driver_takes_no_work(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 508, true);
+    sim.agents_tell_machine = true;
+    sim.nvidia_has_run = false;
+    sim_ask(&sim, 1, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    find(&sim, "gpu-1", "nvidia", "nvidia.driver.mismatch");
+    sim.nvidia_has_run = true;
+    sim.nvidia = CHECK_RESULT_FOUND;
+    sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_VERIFYING);
+    assert_non_null(strstr(waits_for(&sim), "waits for the check nvidia, which finds nvidia.driver.mismatch"));
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, MS_PER_HOUR);
+    assert_non_null(strstr(sim_read(&sim, "gpu-1").operation.error, "nvidia.driver.mismatch"));
+    sim_close(&sim);
+}
+
 static void what_does_not_apply_passes(void **state)
 {
     struct sim sim;
@@ -459,6 +519,8 @@ int main(void)
         cmocka_unit_test(newer_findings_hide_nothing_of_a_persons),
         cmocka_unit_test(a_node_that_is_resumed_during_its_repair_is_taken_out_again),
         cmocka_unit_test(a_check_has_to_look_first),
+        cmocka_unit_test(a_new_machine_is_looked_at_first),
+        cmocka_unit_test(a_new_machine_with_a_library_of_another_driver_takes_no_work),
         cmocka_unit_test(what_does_not_apply_passes),
         cmocka_unit_test(what_cannot_tell_fails),
         cmocka_unit_test(an_earlier_agent_is_not_waited_for),

@@ -3,6 +3,8 @@
  * of which has to have looked in the boot of now; and after a failed deep test, or when hardware came back that was given up,
  * deep health checks.
  *
+ * A new machine takes no work before its accelerators and its network were looked at (policy/faults/launch.def), whatever it was launched for.
+ *
  * What a check cannot tell is waited for until the gate's deadline, and fails it then with the check's own reason. What does not
  * apply here passes, and so does a check that this agent does not run: a site that switched it off has said so.
  */
@@ -17,10 +19,12 @@
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/step.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CODE_DEEP "deep."
 #define CODE_CONNECTIVITY "deep.connectivity"
+#define ACCELERATORS "nvidia neuron"
 #define CHECK_KMSG "kmsg"                 /* each agent that tells of checks tells of this one */
 #define HARDWARE_WAIT_MS (2 * MS_PER_MIN) /* the checks that tell of hardware begin within 30 s, and may take 40 */
 
@@ -43,6 +47,12 @@ static int read_check(struct work *w, const char *name, struct check_state *ret_
 
 /* --- the checks named for the fault ------------------------------------------------------------ */
 
+static bool is_new_machine(const struct work *w)
+{
+    return w->op.kind == OPERATION_KIND_REPLACE || w->op.kind == OPERATION_KIND_LAUNCH ||
+           w->op.kind == OPERATION_KIND_UPDATE;
+}
+
 struct opposing {
     const struct work *w;
     const char *source;
@@ -56,7 +66,8 @@ static int take_opposing(const void *row, void *arg)
     const struct work *w = opposing->w;
     const struct fault_scope faults = {atomic_load(&w->r->service->fault_overrides), w->node->group->instance_type};
     bool now = text_equal(verdict->boot_id, w->instance.boot_id) && text_equal(verdict->source, opposing->source);
-    if (now && (text_equal(verdict->code, w->op.code) || policy_is_node_fault(&faults, verdict)))
+    bool bars = is_new_machine(w) && fault_bars_launch(verdict->code);
+    if (now && (bars || text_equal(verdict->code, w->op.code) || policy_is_node_fault(&faults, verdict)))
         text_copy_cut(opposing->code, sizeof(opposing->code), verdict->code);
     return 0;
 }
@@ -75,11 +86,14 @@ static bool one_lacks(struct work *w, const char *name)
 {
     struct check_state state;
     char code[CODE_MAX_BYTES];
+    bool of_fault = text_has_word(fault_return_checks(w->op.code), name);
     if (read_check(w, name, &state) != 0)
         return false;
-    if (!state.has_run)
+    if (!state.has_run && of_fault)
         work_say(w, "waits for the check %s to look, which the return after %s needs", name, w->op.code);
-    else if (state.result == CHECK_RESULT_UNKNOWN)
+    else if (!state.has_run)
+        work_say(w, "waits for the check %s to look, which a new machine needs", name);
+    else if (state.result == CHECK_RESULT_UNKNOWN && (of_fault || text_has_word(ACCELERATORS, name)))
         work_say(w, "waits for the check %s, which cannot tell: %s", name, state.why);
     else if (state.result == CHECK_RESULT_FOUND && finds_fault(w, name, code))
         work_say(w, "waits for the check %s, which finds %s", name, code);
@@ -91,10 +105,11 @@ static bool one_lacks(struct work *w, const char *name)
 bool work_checks_lack(struct work *w)
 {
     struct check_state told;
-    char names[64];
+    char names[128];
     char *save = NULL;
-    text_copy_cut(names, sizeof(names), fault_return_checks(w->op.code));
-    if (names[0] == '\0' || !tells_machine(w))
+    snprintf(names, sizeof(names), "%s %s", fault_return_checks(w->op.code),
+             is_new_machine(w) ? fault_launch_checks() : "");
+    if (names[strspn(names, " ")] == '\0' || !tells_machine(w))
         return false;
     if (read_check(w, CHECK_KMSG, &told) != 0) {
         work_say(w, "waits for the agent to tell how its checks stand");
@@ -119,9 +134,7 @@ int64_t work_recheck(const struct work *w)
 
 bool work_asks_hardware(const struct work *w)
 {
-    bool new_machine = w->op.kind == OPERATION_KIND_REPLACE || w->op.kind == OPERATION_KIND_LAUNCH ||
-                       w->op.kind == OPERATION_KIND_UPDATE;
-    return new_machine && w->node->group->settings.policy.recurring >= POLICY_RECURRING_CHECK && tells_machine(w);
+    return is_new_machine(w) && w->node->group->settings.policy.recurring >= POLICY_RECURRING_CHECK && tells_machine(w);
 }
 
 bool work_hardware_is_told(struct work *w)

@@ -5,6 +5,7 @@
  * The row is read inside the transaction, because several operations of one group may have an answer in the same turn.
  */
 #include "server/reconcile/world/capacity.h"
+#include "base/text.h"
 #include "db/cluster.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
@@ -94,12 +95,14 @@ void work_machine_capacity_failed(struct work *w, enum step_kind failed)
         return;
     bool trips = policy_machine_capacity_provision_failed(&group->settings.policy, &machine_capacity, w->now);
     write(w, &machine_capacity);
+    const char *image = w->instance.image_id[0] != '\0' ? w->instance.image_id : group->row.image_id;
     if (trips)
         work_did(w,
                  turn_group_event(w->turn, EVENT_LEVEL_ERROR, EVENT_KIND_GROUP_PROTECTED, group, "",
-                                  "%" PRId64 " new machines in a row did not come up, %s the last: nothing is replaced "
-                                  "until one does or a person says so; look at the image and its scripts",
-                                  machine_capacity.failures, w->node->name));
+                                  "%" PRId64 " new machines in a row did not come up, %s the last (%.*s): nothing is "
+                                  "replaced until one does or a person says so; look at the image%s%s and its scripts",
+                                  machine_capacity.failures, w->node->name, TEXT_FIT(w->op.error, 160),
+                                  image[0] != '\0' ? " " : "", image));
 }
 
 void work_machine_capacity_came_up(struct work *w)

@@ -94,6 +94,11 @@ static void test_compare(void **state)
     assert_true(text_starts_with("abc", "abc"));
     assert_false(text_starts_with("abc", "abcd"));
     assert_false(text_starts_with("", "a"));
+    assert_true(text_has_word("nvidia efa", "efa"));
+    assert_true(text_has_word("xefa efa", "efa"));
+    assert_false(text_has_word("efax xefa efa-1", "efa"));
+    assert_false(text_has_word("", "efa"));
+    assert_false(text_has_word("efa", ""));
     assert_true(text_ends_with("abc", ""));
     assert_true(text_ends_with("abc", "bc"));
     assert_false(text_ends_with("bc", "abc"));
