@@ -140,7 +140,11 @@ int listen_open(const char *address, int count, int *ret_fds, uint16_t *ret_port
             rc = take_port(ret_fds[0], info, ret_port);
     }
     if (rc != 0) {
-        snprintf(ret_error, error_size, "cannot listen on \"%s\": %s", address, strerror(errno));
+        if (rc == STATUS_UNAVAILABLE)
+            snprintf(ret_error, error_size,
+                     "cannot listen on %s: another process does. End it, or give --listen another port", address);
+        else
+            snprintf(ret_error, error_size, "cannot listen on %s: %s", address, strerror(errno));
         while (opened > 0)
             close(ret_fds[--opened]);
     }

@@ -5,7 +5,7 @@
 #include "base/own.h"
 
 /* A time as it was given, or so long ago. */
-static int add_time(struct cli *cli, struct text *path, enum cli_option option, const char *name, const char *parameter)
+int cli_add_time(struct cli *cli, struct text *path, enum cli_option option, const char *parameter)
 {
     const char *given = cli->option[option];
     char text[CLOCK_TEXT_MAX];
@@ -15,8 +15,8 @@ static int add_time(struct cli *cli, struct text *path, enum cli_option option, 
     if (clock_parse_duration(given, &ms) == 0)
         ms = clock_wall_ms(clock_system()) - ms;
     else if (clock_parse(given, &ms) != 0)
-        return cli_usage(cli, "--%s is a time such as 2026-11-20T15:00:00Z or a duration such as 2h, not \"%s\"", name,
-                         given);
+        return cli_usage(cli, "--%s is a time such as 2026-11-20T15:00:00Z or a duration such as 2h, not \"%s\"",
+                         cli_option_name(option), given);
     cli_add_query(path, parameter, clock_format(ms, text));
     return CLI_EXIT_OK;
 }
@@ -32,9 +32,9 @@ int cli_audit_list(struct cli *cli)
     text_add(&path, "/v1/audit");
     int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
     if (rc == CLI_EXIT_OK)
-        rc = add_time(cli, &path, CLI_OPTION_SINCE, "since", "after");
+        rc = cli_add_time(cli, &path, CLI_OPTION_SINCE, "after");
     if (rc == CLI_EXIT_OK)
-        rc = add_time(cli, &path, CLI_OPTION_UNTIL, "until", "before");
+        rc = cli_add_time(cli, &path, CLI_OPTION_UNTIL, "before");
     if (rc != CLI_EXIT_OK)
         return rc;
     cli_add_query(&path, "cluster", cli->option[CLI_OPTION_CLUSTER]);

@@ -36,7 +36,7 @@ enum cli_exit {
     X(TOKEN, "token", 0, "TEXT", "API token; better: HPCTL_TOKEN or the configuration file")                          \
     X(FINGERPRINT, "fingerprint", 0, "sha256:...", "public key of a server with its own certificate")                 \
     X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")                     \
-    X(OUTPUT, "output", 'o', "table|json|yaml", "how to print (table)")                                               \
+    X(OUTPUT, "output", 'o', "FORMAT", "table, wide, json, yaml, name, hosts, jsonpath=… or custom-columns=…")        \
     X(HELP, "help", 'h', NULL, "this text")                                                                           \
     X(VERSION, "version", 0, NULL, "the version")                                                                     \
     X(CLUSTER, "cluster", 'c', "NAME", "the cluster; may be left out when there is only one")                         \
@@ -56,7 +56,7 @@ enum cli_exit {
     X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark")        \
     X(GROUP, "group", 'g', "NAME", "only this instance group")                                                        \
     X(STATE, "state", 0, "STATE", "only those in this state")                                                         \
-    X(KIND, "kind", 0, "KIND", "only operations of this kind, such as replace or create-cluster")                     \
+    X(KIND, "kind", 0, "KIND", "only of this kind: of operations such as replace, of events such as decision")        \
     X(HEALTH, "health", 0, "HEALTH", "only nodes of this health")                                                     \
     X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                           \
     X(DEVICE, "device", 0, "DEVICE", "the part that it is about, such as 0000:4e:00")                                 \
@@ -100,6 +100,10 @@ enum cli_exit {
     X(UNASSIGNED, "unassigned", 0, NULL, "only nodes that are in no group")                                           \
     X(SCHEDULER, "scheduler", 0, "NAME", "the scheduler; may be left out when there is only one")                     \
     X(BY, "by", 0, "partition|feature", "what the groups are made of (partition)")                                    \
+    X(WATCH, "watch", 'W', NULL, "print it again whenever it has changed")                                            \
+    X(NO_HEADERS, "no-headers", 0, NULL, "tables without their titles")                                               \
+    X(SORT_BY, "sort-by", 0, "PATH", "in the order of this member, such as stateSince or live.silent")                \
+    X(LEVEL, "level", 0, "LEVEL", "only events of this level or above: info, warn, error")                            \
     X(ASCII, "ascii", 0, NULL, "plots without characters beyond ASCII")
 enum cli_option {
 #define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,
@@ -119,14 +123,23 @@ _Static_assert(CLI_OPTIONS <= 128, "a set of options has no bit for the last one
 #define CLI_REPLY_BYTES_MAX (64 * 1024 * 1024)
 #define CLI_FILE_BYTES_MAX (1024 * 1024)
 
-enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_JSON, CLI_FORMAT_YAML };
+enum cli_format {
+    CLI_FORMAT_TABLE,
+    CLI_FORMAT_JSON,
+    CLI_FORMAT_YAML,
+    CLI_FORMAT_NAME,
+    CLI_FORMAT_HOSTS,
+    CLI_FORMAT_JSONPATH,
+    CLI_FORMAT_COLUMNS
+};
 
 struct cli {
     const char *option[CLI_OPTIONS]; /* the value; "" for a given flag; NULL: not given */
     const char *argument[CLI_POSITIONAL_MAX];
     int argument_count;
     enum cli_format format;
-    json_t *profile; /* the configuration file's object; may be NULL */
+    const char *expression; /* of jsonpath=… and custom-columns=… */
+    json_t *profile;        /* the configuration file's object; may be NULL */
     struct http_client *client;
     FILE *out, *err;
 };
@@ -150,6 +163,10 @@ int cli_main(int argc, char **argv, FILE *out, FILE *err);
 int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **ret_verb);
 void cli_print_help(FILE *f);
 void cli_print_verb_help(FILE *f, const struct cli_verb *verb);
+const char *cli_option_name(enum cli_option option);
+/* What the option may be for this verb, ended with NULL; NULL: anything. */
+const char *const *cli_words(const struct cli_verb *verb, enum cli_option option);
+int cli_check_words(struct cli *cli, const struct cli_verb *verb);
 int cli_usage(struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- the server --------------------------------------------------------------------------------- */
@@ -184,7 +201,7 @@ int cli_read_file(struct cli *cli, const char *verb, const char *what, const cha
 int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms);
 /* After the reply to a change of a whole cluster: waits for its operation with --wait; else prints the reply, or for people what
  * was said and how to follow it. */
-int cli_follow_change(struct cli *cli, const json_t *reply, const char *said, int64_t timeout_ms);
+int cli_follow_change(struct cli *cli, json_t *reply, const char *said, int64_t timeout_ms);
 /* "3 of 4 nodes in service, 1 to go" of the operation of a change of a whole cluster; "" of any other. */
 const char *cli_progress(const json_t *operation, char *ret_text, size_t size);
 
@@ -202,8 +219,15 @@ extern struct cli_table_options cli_table_options;
 /* People's table of an array of objects; says empty_text when there is nothing. */
 void cli_print_table(FILE *f, const json_t *items, const struct cli_column *columns, size_t count,
                      const char *empty_text);
-/* JSON or YAML, when the format asks for it: true when it did. */
-bool cli_print_data(const struct cli *cli, const json_t *json);
+/* What the format asks for, unless that is a table: true when it did. A list is put into the order of --sort-by first, for tables, too. */
+bool cli_print_data(const struct cli *cli, json_t *json);
+/* The same of -o name, hosts, jsonpath and custom-columns. */
+bool cli_print_expression(const struct cli *cli, json_t *json);
+void cli_sort(const struct cli *cli, json_t *items);
+/* The id that a beginning of it stands for; NULL: it is asked for as it was given. Caller frees. */
+int cli_full_id(struct cli *cli, const struct cli_verb *verb, const char *given, char **ret_id);
+/* --since or --until: a time as it was given, or so long ago. Adds it to the path as that parameter. */
+int cli_add_time(struct cli *cli, struct text *path, enum cli_option option, const char *parameter);
 /* Text of a value at a path; "" when absent. ret_buffer is used for numbers. */
 const char *cli_value(const json_t *object, const char *path, char *ret_buffer, size_t size);
 /* "ready 3, held 1" of a {"ready":3,…} object. */

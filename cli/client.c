@@ -337,7 +337,7 @@ int cli_wait_operation(struct cli *cli, const char *id, int64_t timeout_ms)
     }
 }
 
-int cli_follow_change(struct cli *cli, const json_t *reply, const char *said, int64_t timeout_ms)
+int cli_follow_change(struct cli *cli, json_t *reply, const char *said, int64_t timeout_ms)
 {
     char id[80];
     cli_value(reply, "operation.id", id, sizeof(id));

@@ -18,7 +18,7 @@ static int path_of(struct cli *cli, const char *part, const char *name, char **r
 }
 
 /* People are told what is not so before anything else. */
-static void print_one(struct cli *cli, const json_t *json, const char *version, const char *config)
+static void print_one(struct cli *cli, json_t *json, const char *version, const char *config)
 {
     char buffer[1200];
     if (cli_print_data(cli, json))
@@ -198,7 +198,7 @@ static int tags_path(struct cli *cli, char **ret_path)
 static void print_tags(struct cli *cli, const json_t *reply)
 {
     static const struct cli_column columns[] = {{"KEY", "key"}, {"VALUE", "value"}};
-    const json_t *items = json_object_get(reply, "items");
+    json_t *items = json_object_get(reply, "items");
     if (!cli_print_data(cli, items))
         cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no tags");
 }

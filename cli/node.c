@@ -246,7 +246,7 @@ int cli_node_verdicts(struct cli *cli)
 }
 
 /* Waits for what was begun, or says how to. */
-static int follow(struct cli *cli, const json_t *operation, const char *what, int64_t timeout_ms)
+static int follow(struct cli *cli, json_t *operation, const char *what, int64_t timeout_ms)
 {
     char id[80];
     cli_value(operation, "id", id, sizeof(id));

@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "cli/term.h"
+#include "model/model.h"
 
 #include <string.h>
 #include <time.h>
@@ -241,11 +243,32 @@ static void print_event(struct cli *cli, json_t *event)
         cli_print_data(cli, event);
     } else {
         cli_event_words(event);
-        fprintf(cli->out, "%s  %-5s %-10s %-20s %s\n", cli_value(event, "at", at, sizeof(at)),
-                cli_value(event, "level", level, sizeof(level)), cli_value(event, "node", node, sizeof(node)),
-                cli_value(event, "kind", kind, sizeof(kind)), cli_value(event, "_what", message, sizeof(message)));
+        cli_value(event, "level", level, sizeof(level));
+        autofree char *when = cli_local_times(cli_value(event, "at", at, sizeof(at)));
+        autofree char *what = cli_local_times(cli_value(event, "_what", message, sizeof(message)));
+        enum cli_colour colour = cli_colour_of(level);
+        fprintf(cli->out, "%s  %s%-5s%s  %-10s  %-20s  %s\n", when, colour != CLI_PLAIN ? cli_paint(colour) : "", level,
+                colour != CLI_PLAIN ? cli_paint(CLI_PLAIN) : "", cli_value(event, "node", node, sizeof(node)),
+                cli_value(event, "kind", kind, sizeof(kind)), what);
     }
     fflush(cli->out);
+}
+
+static int level_of(const char *word)
+{
+    enum event_level level = EVENT_LEVEL_INFO;
+    (void)event_level_parse(word, &level);
+    return (int)level;
+}
+
+/* What the list asks the server for, of the stream, which has all. */
+static bool is_wanted(const struct cli *cli, const json_t *event)
+{
+    const char *kind = cli->option[CLI_OPTION_KIND], *level = cli->option[CLI_OPTION_LEVEL];
+    char text[40];
+    if (kind != NULL && !text_equal(cli_value(event, "kind", text, sizeof(text)), kind))
+        return false;
+    return level == NULL || level_of(cli_value(event, "level", text, sizeof(text))) >= level_of(level);
 }
 
 struct follower {
@@ -271,7 +294,8 @@ static bool on_stream(const char *bytes, size_t len, void *arg)
         if (text_starts_with(line, "id: "))
             text_copy_cut(f->next_id, sizeof(f->next_id), line + 4);
         else if (text_starts_with(line, "data: ")) {
-            if (json_parse(line + 6, strlen(line + 6), CLI_FILE_BYTES_MAX, &event, error) == 0)
+            if (json_parse(line + 6, strlen(line + 6), CLI_FILE_BYTES_MAX, &event, error) == 0 &&
+                is_wanted(f->cli, event))
                 print_event(f->cli, event);
             if (f->next_id[0] != '\0')
                 memcpy(f->last_id, f->next_id, sizeof(f->last_id));
@@ -328,6 +352,11 @@ int cli_event_list(struct cli *cli)
     cli_add_query(&path, "cluster", cluster);
     cli_add_query(&path, "node", node);
     cli_add_query(&path, "after", after);
+    cli_add_query(&path, "kind", cli->option[CLI_OPTION_KIND]);
+    cli_add_query(&path, "minLevel", cli->option[CLI_OPTION_LEVEL]);
+    rc = cli_add_time(cli, &path, CLI_OPTION_SINCE, "since");
+    if (rc != CLI_EXIT_OK)
+        return rc;
     bool following = cli->option[CLI_OPTION_FOLLOW] != NULL;
     auto_json json_t *items = NULL;
     rc = cli_ask_list(cli, text_get(&path),

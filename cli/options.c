@@ -56,7 +56,7 @@ static size_t print_verbs(FILE *f, const char *noun)
         if (noun != NULL && !text_equal(v->noun, noun))
             continue;
         snprintf(left, sizeof(left), "%s %s %s", v->noun, v->verb, v->arguments);
-        fprintf(f, "  %-30s %s\n", left, v->help);
+        fprintf(f, "  %-30s  %s\n", left, v->help);
         count++;
     }
     return count;
@@ -138,6 +138,43 @@ static int unknown_verb(struct cli *cli, const char *noun, const char *name)
                      text_get(&verbs));
 }
 
+const char *cli_option_name(enum cli_option option)
+{
+    return rows[option].name;
+}
+
+/* "jsonpath=" and what follows: the rest is the expression. */
+static int read_format(struct cli *cli, const char *format)
+{
+    static const struct {
+        const char *name;
+        enum cli_format format;
+        bool expression;
+    } formats[] = {{"table", CLI_FORMAT_TABLE, false},       {"wide", CLI_FORMAT_TABLE, false},
+                   {"json", CLI_FORMAT_JSON, false},         {"yaml", CLI_FORMAT_YAML, false},
+                   {"name", CLI_FORMAT_NAME, false},         {"hosts", CLI_FORMAT_HOSTS, false},
+                   {"jsonpath=", CLI_FORMAT_JSONPATH, true}, {"custom-columns=", CLI_FORMAT_COLUMNS, true}};
+    char hint[NEAREST_HINT_MAX];
+    struct nearest nearest = {.word = format};
+    cli_table_options.wide = text_equal(format, "wide");
+    cli_table_options.no_headers = cli->option[CLI_OPTION_NO_HEADERS] != NULL;
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+        size_t len = strlen(formats[i].name);
+        nearest_see(&nearest, formats[i].name);
+        if (formats[i].expression ? !text_starts_with(format, formats[i].name) || format[len] == '\0'
+                                  : !text_equal(format, formats[i].name))
+            continue;
+        cli->format = formats[i].format;
+        cli->expression = formats[i].expression ? format + len : NULL;
+        return CLI_EXIT_OK;
+    }
+    return cli_usage(
+        cli,
+        "--output is table, wide, json, yaml, name, hosts, jsonpath=PATH or custom-columns=TITLE:path,…, not "
+        "\"%s\"%s",
+        format, nearest_hint(&nearest, hint));
+}
+
 static int check_options(struct cli *cli, const struct cli_verb *verb)
 {
     for (int i = 0; i < CLI_OPTIONS; i++)
@@ -147,15 +184,8 @@ static int check_options(struct cli *cli, const struct cli_verb *verb)
     const char *format = cli->option[CLI_OPTION_OUTPUT], *plot = cli->option[CLI_OPTION_PLOT];
     if (plot != NULL && !text_ends_with(plot, ".svg"))
         return cli_usage(cli, "--plot draws SVG and nothing else: name a file that ends with .svg, not \"%s\"", plot);
-    if (format == NULL || text_equal(format, "table"))
-        cli->format = CLI_FORMAT_TABLE;
-    else if (text_equal(format, "json"))
-        cli->format = CLI_FORMAT_JSON;
-    else if (text_equal(format, "yaml"))
-        cli->format = CLI_FORMAT_YAML;
-    else
-        return cli_usage(cli, "--output is table, json or yaml, not \"%s\"", format);
-    return CLI_EXIT_OK;
+    int rc = read_format(cli, format != NULL ? format : "table");
+    return rc == CLI_EXIT_OK ? cli_check_words(cli, verb) : rc;
 }
 
 static int take_arguments(struct cli *cli, const struct cli_verb *verb, const char *const *words, int count)

@@ -70,10 +70,13 @@ const char *cli_age(const json_t *object, const char *path, char *ret_buffer, si
     return ret_buffer;
 }
 
-bool cli_print_data(const struct cli *cli, const json_t *json)
+bool cli_print_data(const struct cli *cli, json_t *json)
 {
+    cli_sort(cli, json);
     if (cli->format == CLI_FORMAT_TABLE)
         return false;
+    if (cli_print_expression(cli, json))
+        return true;
     autofree char *text = cli->format == CLI_FORMAT_JSON ? json_dumps(json, JSON_INDENT(2)) : yaml_dump(json);
     fputs(text != NULL ? text : "", cli->out);
     if (text != NULL && !text_ends_with(text, "\n"))

@@ -9,7 +9,7 @@ static int list_all(struct cli *cli, const char *path, const struct cli_column *
 {
     auto_json json_t *reply = NULL;
     int rc = cli_ask(cli, "GET", path, NULL, NULL, &reply);
-    const json_t *items = json_object_get(reply, "items");
+    json_t *items = json_object_get(reply, "items");
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
         cli_print_table(cli->out, items, columns, count, none);
     return rc;

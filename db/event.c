@@ -11,11 +11,14 @@
 #define EVENT_SELECT                                                                                              \
     "SELECT id, at, level, kind, cluster_id, node_id, operation_id, cluster, instance_group, node, instance_id, " \
     "operation, message, failure, instance_count, target_count, min_count, script_state FROM event "
-/* ?1 cluster, ?2 node ("" for any), ?3 operation (0 for any), ?4 the cursor, ?5 limit. */
+/* ?1 cluster, ?2 node ("" for any), ?3 operation (0 for any), ?4 the cursor, ?5 limit, ?6 kind ("" for any), ?7 the lowest level (its place
+ * in EVENT_LEVEL_LIST), ?8 the earliest time. */
+#define EVENT_SUCH \
+    "AND (?6 = '' OR kind = ?6) AND (?7 = 0 OR level = 'error' OR (?7 = 1 AND level = 'warn')) AND at >= ?8 "
 #define EVENT_CLUSTER "AND (?1 = '' OR cluster = ?1) "
 #define EVENT_NODE "AND (?2 = '' OR node = ?2) "
-#define EVENT_AFTER "AND id > ?4 ORDER BY id LIMIT ?5"
-#define EVENT_BEFORE "AND id < ?4 ORDER BY id DESC LIMIT ?5"
+#define EVENT_AFTER EVENT_SUCH "AND id > ?4 ORDER BY id LIMIT ?5"
+#define EVENT_BEFORE EVENT_SUCH "AND id < ?4 ORDER BY id DESC LIMIT ?5"
 #define EVENT_OF_ALL EVENT_SELECT "WHERE ?1 = '' AND ?2 = '' AND ?3 = 0 "
 #define EVENT_OF_CLUSTER EVENT_SELECT "WHERE cluster = ?1 AND ?2 = '' AND ?3 = 0 "
 #define EVENT_OF_NODE EVENT_SELECT "WHERE node = ?2 AND ?3 = 0 " EVENT_CLUSTER
@@ -139,6 +142,9 @@ int db_event_list(struct db_tx *tx, const struct db_event_filter *filter, db_row
     db_bind_i64(&q, filter->operation_id);
     db_bind_i64(&q, !down ? filter->after_id : filter->before_id > 0 ? filter->before_id : INT64_MAX);
     db_bind_limit(&q, filter->limit);
+    db_bind_text(&q, filter->kind != NULL ? filter->kind : "");
+    db_bind_i64(&q, (int64_t)filter->min_level);
+    db_bind_i64(&q, filter->since);
     return db_query_walk(&q, event_read, &event, fn, arg);
 }
 

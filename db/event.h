@@ -14,6 +14,9 @@ struct db_event_filter {
     int64_t before_id;          /* descending from here when after_id is 0 and newest_first */
     bool newest_first;
     int limit;
+    const char *kind; /* NULL: all */
+    enum event_level min_level;
+    int64_t since; /* not before; 0: all */
 };
 int db_event_list(struct db_tx *tx, const struct db_event_filter *filter, db_row_fn fn, void *arg);
 /* A page of one cluster's timeline, with what a person searches by. */

@@ -458,7 +458,7 @@ static int open_apis(struct hpd *hpd)
     char error[API_ERROR_MAX] = "";
     int rc = api_start(&options, &hpd->service, &hpd->api, error);
     if (rc != 0)
-        return fail(listen, *error ? error : status_meaning(rc));
+        return fail("hpd cannot start", *error ? error : status_meaning(rc));
     log_info("listening on %s, state in %s", hpd->service.server_url, c->state_dir);
     if (hpd->made_admin_token)
         log_info("the admin token is in %s/admin.token", c->state_dir);

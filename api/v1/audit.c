@@ -46,8 +46,7 @@ static int choose_outcome(const char *text, int *ret_choice)
     return rc;
 }
 
-/* False: it has answered. */
-static bool read_time(struct api_call *call, const char *name, const char *text, int64_t *ret_ms)
+bool api_v1_time(struct api_call *call, const char *name, const char *text, int64_t *ret_ms)
 {
     if (text[0] == '\0' || clock_parse(text, ret_ms) == 0)
         return true;
@@ -78,8 +77,8 @@ void api_audit_list(struct api_call *call)
          .rule = "succeeded, refused or failed"},
         PAGE_QUERY(page),
     };
-    if (api_query(call, query, ARRAY_LEN(query)) != 0 || !read_time(call, "after", q.after, &filter.after_at) ||
-        !read_time(call, "before", q.before, &filter.before_at) || page_begin(call, &page, true) != 0)
+    if (api_query(call, query, ARRAY_LEN(query)) != 0 || !api_v1_time(call, "after", q.after, &filter.after_at) ||
+        !api_v1_time(call, "before", q.before, &filter.before_at) || page_begin(call, &page, true) != 0)
         return;
     filter.outcome = q.outcome;
     filter.before_id = page.key_id;

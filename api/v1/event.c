@@ -1,5 +1,6 @@
 /* The timeline: newest first for people, upwards from an id for programs, live as a stream. */
 #include "server/service/event/event.h"
+#include "api/choose.h"
 #include "api/intern.h"
 #include "api/page.h"
 #include "api/render.h"
@@ -10,7 +11,12 @@
 struct event_query {
     char cluster[NAME_MAX_BYTES], node[NODE_NAME_MAX_BYTES], operation[ID_UUID_MAX];
     int64_t after;
+    char since[CLOCK_TEXT_MAX + 16];
+    int kind, min_level; /* kind -1: any */
 };
+
+CHOOSE(event_kind)
+CHOOSE(event_level)
 
 static int list_row(const void *row, void *arg)
 {
@@ -49,23 +55,37 @@ void api_event_list(struct api_call *call)
 {
     struct page page;
     struct problem problem;
-    struct event_query q = {.after = -1};
+    struct event_query q = {.after = -1, .kind = -1};
     struct db_event_filter filter = {0};
     page_init(&page, 'd');
     const struct api_query query[] = {
         {.name = "cluster", .type = API_QUERY_TEXT, .target = q.cluster, .size = sizeof q.cluster},
         {.name = "node", .type = API_QUERY_TEXT, .target = q.node, .size = sizeof q.node},
         {.name = "operation", .type = API_QUERY_TEXT, .target = q.operation, .size = sizeof q.operation},
+        {.name = "kind",
+         .type = API_QUERY_CHOICE,
+         .target = &q.kind,
+         .choose = choose_event_kind,
+         .rule = "a kind of event, as EventKind lists them"},
+        {.name = "minLevel",
+         .type = API_QUERY_CHOICE,
+         .target = &q.min_level,
+         .choose = choose_event_level,
+         .rule = "info, warn or error"},
+        {.name = "since", .type = API_QUERY_TEXT, .target = q.since, .size = sizeof q.since},
         {.name = "after", .type = API_QUERY_I64, .target = &q.after, .min = 0, .max = INT64_MAX},
         PAGE_QUERY(page),
     };
     if (api_query(call, query, ARRAY_LEN(query)) != 0)
         return;
     set_direction(&page, q.after);
-    if (!find_operation(call, q.operation, &filter.operation_id) || page_begin(call, &page, true) != 0)
+    if (!api_v1_time(call, "since", q.since, &filter.since) ||
+        !find_operation(call, q.operation, &filter.operation_id) || page_begin(call, &page, true) != 0)
         return;
     filter.cluster = q.cluster[0] != '\0' ? q.cluster : NULL;
     filter.node = q.node[0] != '\0' ? q.node : NULL;
+    filter.kind = q.kind >= 0 ? event_kind_text((enum event_kind)q.kind) : NULL;
+    filter.min_level = (enum event_level)q.min_level;
     filter.newest_first = page.list == 'd';
     filter.limit = page_rows(&page);
     if (filter.newest_first)

@@ -1,11 +1,15 @@
 /* The handlers of the REST API, one file a noun; their names are in the route table and nowhere else. */
 #ifndef HOLDFAST_API_V1_V1_H
 #define HOLDFAST_API_V1_V1_H
+
 #include "model/hardware.h"
 
-#define HOLDFAST_API_V1_V1_H
+#include <stdbool.h>
 
 struct api_call;
+
+/* A query parameter that is a time; "": none, and *ret_ms stays. False: it has answered. */
+bool api_v1_time(struct api_call *call, const char *name, const char *text, int64_t *ret_ms);
 
 void api_cluster_list(struct api_call *call);
 void api_cluster_create(struct api_call *call);

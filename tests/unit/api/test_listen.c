@@ -36,6 +36,7 @@ static void test_sockets_share_one_port(void **state)
     uint16_t other;
     assert_int_equal(listen_open(again, 1, more, &other, error, sizeof error), STATUS_UNAVAILABLE);
     assert_non_null(strstr(error, again));
+    assert_non_null(strstr(error, "another process does"));
     for (int i = 0; i < 4; i++)
         close(fds[i]);
     assert_int_equal(listen_open("nonsense", 1, more, &other, error, sizeof error), STATUS_INVALID);

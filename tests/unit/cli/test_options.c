@@ -90,7 +90,7 @@ static void test_refuses(void **state)
         {{"node", "lits"}, "node has no verb \"lits\" (the nearest is \"list\")"},
         {{"nod", "list"}, "there is no \"nod\" (the nearest is \"node\")"},
         {{"node", "list", "-Z"}, "unknown option -Z"},
-        {{"node", "list", "-o", "xml"}, "table, json or yaml"},
+        {{"node", "list", "-o", "xml"}, "table, wide, json, yaml"},
         {{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}, "too many words"},
         {{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "--version"}, "too many words"},
     };

@@ -218,7 +218,7 @@ static void a_change_is_followed_to_its_end(void **state)
 static void a_limit_is_asked_for(void **state)
 {
     static const struct {
-        const char *words[6];
+        const char *words[8];
         const char *asks;
     } cases[] = {
         {{"cluster", "list", "--limit", "3"}, "GET /v1/clusters?limit=3 "},
@@ -226,6 +226,8 @@ static void a_limit_is_asked_for(void **state)
         {{"node", "list", "-cdemo"}, "GET /v1/clusters/demo/nodes?limit=1000 "},
         {{"node", "list", "-cdemo", "--limit=7"}, "GET /v1/clusters/demo/nodes?limit=7 "},
         {{"operation", "list"}, "GET /v1/operations?limit=100 "},
+        {{"event", "list", "--kind", "decision", "--level", "warn"},
+         "GET /v1/events?kind=decision&minLevel=warn&limit=100 "},
         {{"operation", "list", "--kind", "create-cluster"}, "GET /v1/operations?kind=create-cluster&limit=100 "},
         {{"quota", "list", "-cdemo"}, "GET /v1/clusters/demo/quotas?limit=1000 "},
         {{"scheduler", "list"}, "GET /v1/schedulers HTTP"},
@@ -316,6 +318,126 @@ static void test_faults_need_no_server(void **state)
     }
 }
 
+/* --- how it is printed --------------------------------------------------------------------------------------- */
+
+static void items(const char *request, size_t len, struct fake_answer *answer, void *arg)
+{
+    struct script *script = arg;
+    (void)len;
+    if (script->requests < REQUESTS_MAX)
+        snprintf(script->seen[script->requests], sizeof(script->seen[0]), "%.*s", (int)strcspn(request, "\r\n"),
+                 request);
+    script->requests++;
+    answer->close = true;
+    if (script->states != NULL && *script->states != NULL) { /* one reply a request */
+        const char *body = *script->states++;
+        fake_answer_json(answer, script->server, *body == '4' ? 403 : 200, *body == '4' ? "{}" : body);
+        return;
+    }
+    fake_answer_json(
+        answer, script->server, 200,
+        "{\"items\":[{\"name\":\"gpu-10\",\"id\":\"7f3a91bc-2b6e-4e1d-9a31-0f0e0d0c0b0a\",\"state\":\"held\",\"live\":{"
+        "\"silent\":true}},{\"name\":\"gpu-9\",\"id\":\"7f3a91bd-2b6e-4e1d-9a31-0f0e0d0c0b0a\",\"state\":\"ready\","
+        "\"live\":{\"silent\":false}}]}");
+}
+
+static int items_setup(void **state)
+{
+    struct script *script = own_calloc(1, sizeof(*script));
+    script->server = fake_server_start(NULL, 0, NULL, NULL, items, script);
+    *state = script;
+    return script->server == NULL ? -1 : 0;
+}
+
+static void every_way_to_print(void **state)
+{
+    static const struct {
+        const char *words[8], *text;
+    } cases[] = {
+        {{"node", "list", "-cx", "-oname"}, "gpu-10\ngpu-9\n"},
+        {{"node", "list", "-cx", "-ohosts"}, "gpu-[9-10]\n"},
+        {{"node", "list", "-cx", "-oname", "--sort-by", "name"}, "gpu-9\ngpu-10\n"},
+        {{"node", "list", "-cx", "-oname", "--sort-by", ".state"}, "gpu-10\ngpu-9\n"},
+        {{"node", "list", "-cx", "-ojsonpath={.items[*].name}"}, "gpu-10\ngpu-9\n"},
+        {{"node", "list", "-cx", "-ojsonpath=[1].live.silent"}, "false\n"},
+        {{"node", "list", "-cx", "-ojsonpath=[0].live"}, "{\"silent\":true}\n"},
+        {{"node", "list", "-cx", "-ojsonpath={.nothing}"}, "hpctl: nothing is at {.nothing}\n"},
+        {{"node", "list", "-cx", "-ocustom-columns=N:.name,SILENT:live.silent"},
+         "N       SILENT\ngpu-10  yes\ngpu-9   no\n"},
+        {{"node", "list", "-cx", "--no-headers", "-ocustom-columns=N:.name"}, "gpu-10\ngpu-9\n"},
+        {{"node", "list", "-cx", "-oname", "--sort-by=stat"},
+         "hpctl: no item has \"stat\" (the nearest is \"state\"), so they are not sorted\ngpu-10\ngpu-9\n"},
+    };
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        assert_int_equal(run(fake_server_url(script->server), &text, cases[i].words), CLI_EXIT_OK);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void a_wrong_word_is_an_error_before_anything_is_asked(void **state)
+{
+    static const struct {
+        const char *words[8], *says;
+    } cases[] = {
+        {{"event", "list", "--kind", "decisions"}, "--kind cannot be \"decisions\" (the nearest is \"decision\")"},
+        {{"event", "list", "--level", "fatal"}, "it is one of info, warn, error"},
+        {{"event", "list", "--since", "soon"}, "--since is a time"},
+        {{"node", "list", "-cx", "--state", "redy"}, "(the nearest is \"ready\")"},
+        {{"operation", "list", "--kind", "bogus"}, "--kind cannot be \"bogus\""},
+        {{"node", "list", "-cx", "-o", "jsn"}, "(the nearest is \"json\")"},
+        {{"node", "list", "-cx", "-o", "jsonpath="}, "--output is table"},
+        {{"node", "reboot", "gpu-[1-", "-cx"}, "is no list of at most 1000 nodes"},
+        {{"node", "reboot", "gpu-[1-2]", "-cx", "--idempotency-key", "k"}, "is for one node, not for 2"},
+    };
+    struct script *script = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autofree char *text = NULL;
+        assert_int_equal(run(fake_server_url(script->server), &text, cases[i].words), CLI_EXIT_USAGE);
+        if (strstr(text, cases[i].says) == NULL)
+            fail_msg("\"%s\" is not in: %s", cases[i].says, text);
+    }
+    assert_int_equal(script->requests, 0);
+}
+
+/* A beginning is enough where only one id has it; of two nothing is guessed. */
+static void short_ids_and_lists_of_nodes(void **state)
+{
+    struct script *script = *state;
+    autofree char *text = NULL, *twice = NULL, *each = NULL;
+    assert_int_equal(
+        run(fake_server_url(script->server), &text, (const char *[]){"operation", "describe", "7f3a91bc", NULL}),
+        CLI_EXIT_OK);
+    assert_true(text_starts_with(script->seen[2], "GET /v1/operations/7f3a91bc-2b6e-4e1d-9a31-0f0e0d0c0b0a "));
+    script->requests = 0;
+    assert_int_equal(
+        run(fake_server_url(script->server), &twice, (const char *[]){"operation", "cancel", "7f3a", NULL}),
+        CLI_EXIT_USAGE);
+    assert_non_null(strstr(twice, "several ids begin with 7f3a"));
+    script->requests = 0;
+    assert_int_equal(run(fake_server_url(script->server), &each,
+                         (const char *[]){"node", "opt-out", "gpu-[1-2],login", "-cx", NULL}),
+                     CLI_EXIT_OK);
+    assert_int_equal(script->requests, 3);
+    assert_true(text_starts_with(script->seen[1], "PATCH /v1/clusters/x/nodes/gpu-2 "));
+    assert_true(text_starts_with(script->seen[2], "PATCH /v1/clusters/x/nodes/login "));
+}
+
+static void a_watch_prints_what_has_changed(void **state)
+{
+    static const char *const bodies[] = {"{\"items\":[{\"name\":\"a\"}]}", "{\"items\":[{\"name\":\"a\"}]}",
+                                         "{\"items\":[{\"name\":\"b\"}]}", "403", NULL};
+    struct script *script = *state;
+    script->states = bodies;
+    autofree char *text = NULL;
+    assert_int_equal(
+        run(fake_server_url(script->server), &text, (const char *[]){"node", "list", "-cx", "-oname", "--watch", NULL}),
+        CLI_EXIT_AUTH);
+    assert_true(text_starts_with(text, "a\n\nb\nhpctl: "));
+    assert_int_equal(script->requests, 4);
+}
+
 int main(void)
 {
     setenv("HOME", "/nonexistent", 1);
@@ -329,6 +451,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(waiting_survives_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(a_change_is_followed_to_its_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limit_is_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_way_to_print, items_setup, teardown),
+        cmocka_unit_test_setup_teardown(a_wrong_word_is_an_error_before_anything_is_asked, items_setup, teardown),
+        cmocka_unit_test_setup_teardown(short_ids_and_lists_of_nodes, items_setup, teardown),
+        cmocka_unit_test_setup_teardown(a_watch_prints_what_has_changed, items_setup, teardown),
         cmocka_unit_test_setup_teardown(governance_and_tags_are_asked_for, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

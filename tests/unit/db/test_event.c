@@ -75,14 +75,51 @@ static void test_each_filter_in_both_directions(void **state)
         struct db_event_filter filter;
         const char *messages;
     } rows[] = {
-        {{NULL, NULL, 0, 0, 0, false, 0}, "abcde"}, {{NULL, NULL, 0, b, 0, false, 2}, "cd"},
-        {{NULL, NULL, 0, 0, 0, true, 2}, "ed"},     {{NULL, NULL, 0, 0, d, true, 0}, "cba"},
-        {{NULL, NULL, 0, b, 0, true, 0}, "cde"}, /* a place to go on from decides the direction */
-        {{"main", NULL, 0, 0, 0, false, 0}, "abd"}, {{"main", NULL, 0, 0, d, true, 1}, "b"},
-        {{NULL, "gpu-1", 0, 0, 0, false, 0}, "ac"}, {{"other", "gpu-1", 0, 0, 0, true, 0}, "c"},
-        {{NULL, NULL, 7, 0, 0, false, 0}, "bd"},    {{"main", "gpu-2", 7, 0, 0, true, 0}, "b"},
-        {{"other", NULL, 7, 0, 0, false, 0}, ""},   {{"none", NULL, 0, 0, 0, true, 0}, ""},
+        {{0}, "abcde"},
+        {{.after_id = b, .limit = 2}, "cd"},
+        {{.newest_first = true, .limit = 2}, "ed"},
+        {{.before_id = d, .newest_first = true}, "cba"},
+        {{.after_id = b, .newest_first = true}, "cde"}, /* a place to go on from decides the direction */
+        {{.cluster = "main"}, "abd"},
+        {{.cluster = "main", .before_id = d, .newest_first = true, .limit = 1}, "b"},
+        {{.node = "gpu-1"}, "ac"},
+        {{.cluster = "other", .node = "gpu-1", .newest_first = true}, "c"},
+        {{.operation_id = 7}, "bd"},
+        {{.cluster = "main", .node = "gpu-2", .operation_id = 7, .newest_first = true}, "b"},
+        {{.cluster = "other", .operation_id = 7}, ""},
+        {{.cluster = "none", .newest_first = true}, ""},
     };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_listed(w, &rows[i].filter, rows[i].messages);
+}
+
+static void test_kinds_levels_and_times(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        int64_t at;
+        enum event_level level;
+        enum event_kind kind;
+        const char *message;
+    } events[] = {{10, EVENT_LEVEL_INFO, EVENT_KIND_DECISION, "a"},
+                  {20, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, "b"},
+                  {30, EVENT_LEVEL_ERROR, EVENT_KIND_DECISION, "c"}};
+    static const struct {
+        struct db_event_filter filter;
+        const char *messages;
+    } rows[] = {
+        {{.kind = "decision"}, "ac"},
+        {{.kind = "nothing"}, ""},
+        {{.min_level = EVENT_LEVEL_WARN}, "bc"},
+        {{.min_level = EVENT_LEVEL_ERROR, .newest_first = true}, "c"},
+        {{.since = 20}, "bc"},
+        {{.since = 11, .kind = "decision", .newest_first = true, .limit = 1}, "c"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+        struct event event = {.at = events[i].at, .level = events[i].level, .kind = events[i].kind};
+        snprintf(event.message, sizeof(event.message), "%s", events[i].message);
+        MUST(db_event_insert(w->tx, &event));
+    }
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_listed(w, &rows[i].filter, rows[i].messages);
 }
@@ -137,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_every_field_comes_back),
         WORLD_TEST(test_each_filter_in_both_directions),
+        WORLD_TEST(test_kinds_levels_and_times),
         WORLD_TEST(test_pruning_drops_the_oldest_and_ids_go_on),
         WORLD_TEST(test_a_stream_misses_nothing_that_pruning_left),
     };
