@@ -220,7 +220,7 @@ extern struct cli_table_options cli_table_options;
 void cli_print_table(FILE *f, const json_t *items, const struct cli_column *columns, size_t count,
                      const char *empty_text);
 /* What the format asks for, unless that is a table: true when it did. A list is put into the order of --sort-by first, for tables, too. */
-bool cli_print_data(const struct cli *cli, json_t *json);
+bool cli_print_data(const struct cli *cli, const json_t *reply);
 /* The same of -o name, hosts, jsonpath and custom-columns. */
 bool cli_print_expression(const struct cli *cli, json_t *json);
 void cli_sort(const struct cli *cli, json_t *items);

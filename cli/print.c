@@ -70,8 +70,9 @@ const char *cli_age(const json_t *object, const char *path, char *ret_buffer, si
     return ret_buffer;
 }
 
-bool cli_print_data(const struct cli *cli, json_t *json)
+bool cli_print_data(const struct cli *cli, const json_t *reply)
 {
+    json_t *json = (json_t *)(uintptr_t)reply; /* ours: the order of a list is changed, and nothing else */
     cli_sort(cli, json);
     if (cli->format == CLI_FORMAT_TABLE)
         return false;
