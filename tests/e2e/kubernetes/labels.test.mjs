@@ -2,10 +2,12 @@
 // credential plugin here, as on EKS.
 import * as sdk from '@aws-sdk/client-sagemaker';
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { HEALTH, HYPERPOD, KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
+import { agentPath, root } from '../lib/programs.mjs';
 import { until } from '../lib/world.mjs';
 
 const why = cannot();
@@ -32,7 +34,11 @@ before(async () => {
   const key = world.json('access-key', 'create', '--name', 'sdk', '--role', 'admin');
   client = new sdk.SageMakerClient({ endpoint: `http://127.0.0.1:${world.port}`, region: 'hp-local-1', credentials: { accessKeyId: key.accessKeyId, secretAccessKey: key.secretAccessKey } });
 }, { timeout: 300000 });
-after(() => world?.end());
+const others = [];
+after(async () => {
+  for (const other of others) other.kill('SIGKILL');
+  await world?.end();
+});
 
 const spec = (kubernetesConfig) => ({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [{ name: 'workers', instanceCount: 2, nodeNames: 'gpu-[1-2]', kubernetesConfig }] });
 const apply = (kubernetesConfig) => {
@@ -99,4 +105,36 @@ test('keys that others write are refused by name', { skip: why }, () => {
   const refused = apply({ labels: { [HEALTH]: 'Schedulable' } });
   assert.notEqual(refused.code, 0);
   assert.match(refused.err, /The group "workers" has the label "sagemaker\.amazonaws\.com\/node-health-status"/);
+});
+
+test('nodes that are there become groups of a file, by node group and by node pool, and apply takes it', { skip: why }, async () => {
+  const nodes = { 'ip-10-0-0-1': 'eks.amazonaws.com/nodegroup=gpu_pool', 'ip-10-0-0-2': 'eks.amazonaws.com/nodegroup=gpu_pool', 'ip-10-0-0-3': 'karpenter.sh/nodepool=burst' };
+  for (const [name, label] of Object.entries(nodes)) others.push(spawn(join(root, 'tests/support/kubernetes-node'), [world.kubernetes, name, '--label', label], { stdio: 'ignore' }));
+  await until('they are seen', () => world.json('scheduler', 'list')[0].unassignedCount === 3, 30000);
+  const found = world.hpctl('scheduler', 'discover', 'adopted');
+  assert.equal(found.code, 0, found.err);
+  const file = join(world.dir, 'adopted.yaml');
+  writeFileSync(file, found.out);
+  const applied = world.hpctl('apply', '-f', file, '--yes');
+  assert.equal(applied.code, 0, applied.err);
+  const { instanceGroups } = world.json('cluster', 'describe', 'adopted');
+  assert.deepEqual(instanceGroups.map((g) => [g.name, g.instanceCount, g.nodesFrom]).sort(), [['burst', 1, { partition: 'burst' }], ['gpu-pool', 2, { partition: 'gpu_pool' }]]);
+  assert.deepEqual(world.json('node', 'list', '--cluster', 'adopted').map((n) => n.name).sort(), Object.keys(nodes));
+  // An agent that enrols makes the node one of the cluster's.
+  const name = 'ip-10-0-0-1', at = join(world.dir, name);
+  const token = world.json('token', 'create', '--cluster', 'adopted', '--enrollment', '--node', name).secret;
+  mkdirSync(at);
+  const put = (file, text) => {
+    writeFileSync(join(at, file), text, { mode: 0o600 });
+    return join(at, file);
+  };
+  const files = ['--token-file', put('token', token), '--kmsg', put('kmsg', 'Linux version 6.1.0-test\n'), '--boot-id-file', put('boot_id', 'one\n')];
+  others.push(spawn(agentPath, ['--server', world.url, '--state-dir', join(at, 'agent'), '--instance-id', 'i-7', '--checks', 'none', ...files], { stdio: 'ignore' }));
+  await until('it is in service', () => world.json('node', 'describe', '--cluster', 'adopted', name).state === 'ready');
+  await until('its labels say whose it is', () => {
+    const node = world.kubeNodes().find((n) => n.metadata.name === name);
+    return node.metadata.labels[`${HYPERPOD}cluster-name`] === 'adopted' && node.metadata.labels[`${HYPERPOD}instance-group-name`] === 'gpu-pool' && !node.spec.unschedulable;
+  });
+  await world.looks(3);
+  assert.deepEqual(world.events({ kind: 'scheduler-drift' }).filter((e) => /partition|nodesFrom/.test(e.message)), []);
 });
