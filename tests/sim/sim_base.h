@@ -124,6 +124,9 @@ struct sim {
     bool agents_know_nothing; /* of work: they are of an earlier version */
     enum sim_deep deep;
     enum sim_resets resets;
+    bool agents_reboot; /* when asked to */
+    int agent_reboots;
+    struct reboot_drivers reboots;
 };
 
 SIM_FN bool sim_chance(struct sim *sim, int percent)
@@ -159,6 +162,7 @@ SIM_FN void sim_boot(struct sim *sim)
     if (sim->other_nodes > 0)
         deps.schedulers[deps.scheduler_count++] =
             (struct reconcile_scheduler){.name = SIM_OTHER, .driver = fake_scheduler_plain_driver(&sim->other)};
+    deps.reboots = sim->reboots;
     deps.providers[deps.provider_count++] = fake_provider_driver(&sim->provider);
     deps.providers[deps.provider_count++] = manual_driver();
     if (reconcile_new(&deps, &sim->reconcile) != 0)

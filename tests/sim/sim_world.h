@@ -149,9 +149,16 @@ SIM_FN void sim_law_task(struct sim *sim, const struct fake_instance *instance, 
     struct db_tx *tx = NULL;
     struct operation op = {0};
     bool begun = false;
+    char uid[KEY_MAX_BYTES]; /* of a reboot the key has the number of the try, too */
+    snprintf(uid, sizeof(uid), "%.*s", (int)strcspn(key, "/"), key);
     assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
-    int status = db_operation_get(tx, key, &op);
+    int status = db_operation_get(tx, uid, &op);
     db_read_end(sim->service.db, tx);
+    const struct reboot_try *last = op.try_count > 0 ? &op.tries[op.try_count - 1] : NULL;
+    char expected[KEY_MAX_BYTES];
+    reboot_key(uid, last != NULL ? last->number : 0, expected);
+    begun = last != NULL && last->method == REBOOT_METHOD_AGENT && last->outcome == REBOOT_OUTCOME_RUNNING &&
+            text_equal(key, expected);
     for (int i = 0; status == 0 && i < op.step_count; i++)
         begun = begun || (op.steps[i].state == STEP_STATE_RUNNING &&
                           (op.steps[i].kind == STEP_KIND_PREPARE || op.steps[i].kind == STEP_KIND_CHECK ||
@@ -291,6 +298,24 @@ SIM_FN void sim_agent_reset(struct sim *sim, struct fake_instance *instance)
     (void)service_agent_report_work(&sim->service, instance->node_row, &report, "", &problem);
 }
 
+/* Its disk outlives the boot: what it began under a key it does not begin again. */
+SIM_FN void sim_agent_reboot(struct sim *sim, struct fake_instance *instance)
+{
+    struct reboot_job job;
+    struct problem problem;
+    if (service_agent_reboot(&sim->service, instance->node_row, &job) != 0 ||
+        strcmp(job.instance_id, instance->id) != 0 || strcmp(job.boot_id, instance->boot_id) != 0 ||
+        strcmp(job.key, instance->reboot_key) == 0)
+        return;
+    struct lifecycle_report report = {.state = SCRIPT_STATE_STARTED, .exit_code = -1, .attempt = job.attempt};
+    snprintf(report.key, sizeof(report.key), "%s", job.key);
+    if (service_agent_report_work(&sim->service, instance->node_row, &report, "", &problem) != 0)
+        return;
+    snprintf(instance->reboot_key, sizeof(instance->reboot_key), "%s", job.key);
+    sim->agent_reboots++;
+    fake_instance_boot(&sim->provider, instance);
+}
+
 /* It enrols in one breath and beats in the next. */
 SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
 {
@@ -311,6 +336,8 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
         beat.checks |= FLEET_CHECK_DEEP(DEEP_CHECK_STRESS);
     if (sim->resets != SIM_RESETS_NOT_OFFERED)
         beat.checks |= FLEET_RESETS;
+    if (sim->agents_reboot)
+        beat.checks |= FLEET_REBOOTS;
     if (sim->agents_tell_machine)
         beat.checks |= FLEET_TELLS_MACHINE;
     if (service_agent_heartbeat(&sim->service, instance->node_row, &beat, &problem) != 0 || sim->agents_know_nothing)
@@ -325,6 +352,8 @@ SIM_FN void sim_agent_beat(struct sim *sim, struct fake_instance *instance)
         sim_agent_work(sim, instance);
     else if (agent_task == AGENT_TASK_RESET)
         sim_agent_reset(sim, instance);
+    else if (agent_task == AGENT_TASK_REBOOT)
+        sim_agent_reboot(sim, instance);
     else if (agent_task == AGENT_TASK_CHECK)
         sim_agent_check(sim, instance);
 }

@@ -81,6 +81,11 @@ static void boot(struct fake_provider *fake, struct fake_instance *instance, boo
     instance->seq = 0;
 }
 
+void fake_instance_boot(struct fake_provider *fake, struct fake_instance *instance)
+{
+    boot(fake, instance, !instance->hangs);
+}
+
 static void describe_to(const struct fake_provider *fake, const struct fake_instance *instance,
                         struct provider_instance *ret_instance)
 {

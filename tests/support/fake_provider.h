@@ -35,6 +35,7 @@ struct fake_instance {
     bool runs_no_tests;            /* its agent knows no deep health checks */
     char reset_key[KEY_MAX_BYTES]; /* of the reset it did last, on its disk */
     int resets;
+    char reboot_key[KEY_MAX_BYTES]; /* of the reboot that its agent did last, on its disk */
     bool reset_failed;
     int64_t reset_ended_at;
     int scripts_run;
@@ -68,6 +69,8 @@ struct fake_instance *fake_provider_find(struct fake_provider *fake, const char 
 struct fake_instance *fake_provider_of_node(struct fake_provider *fake, const char *node);
 /* The same where several clusters have nodes of these names. */
 struct fake_instance *fake_provider_of(struct fake_provider *fake, const char *cluster, const char *node);
+/* It boots, and no provider had to do with that. */
+void fake_instance_boot(struct fake_provider *fake, struct fake_instance *instance);
 bool fake_instance_is_up(const struct fake_provider *fake, const struct fake_instance *instance);
 
 #endif

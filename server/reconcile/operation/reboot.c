@@ -222,10 +222,18 @@ static void tell_begin(struct work *w, const struct reboot_try *one)
                reboot_method_words(one->method), one->number);
 }
 
+/* As a backend knows it. */
+static void write_key(const struct work *w, const struct reboot_try *one, char ret_key[KEY_MAX_BYTES])
+{
+    char key[KEY_MAX_BYTES];
+    reboot_key(w->op.uid, one->number, key);
+    snprintf(ret_key, KEY_MAX_BYTES, "reboot/%.72s", key);
+}
+
 static enum step_result send(struct work *w, struct rcall *call, const struct reboot_try *one)
 {
     call->method = one->method;
-    reboot_key(w->op.uid, one->number, call->key);
+    write_key(w, one, call->key);
     w->scratch.reboot_sent = one->number;
     w->call = call;
     return STEP_CALL;
@@ -336,7 +344,7 @@ enum step_result work_methods_answer(struct work *w, const struct rcall *call)
     char key[KEY_MAX_BYTES] = "";
     struct reboot_try *one = running(w);
     if (one != NULL)
-        reboot_key(w->op.uid, one->number, key);
+        write_key(w, one, key);
     if (one == NULL || call->kind != CALL_REBOOT || !text_equal(call->key, key))
         return STEP_GO_ON;
     if (call->status == STATUS_TIMEOUT) {

@@ -1,0 +1,231 @@
+/*
+ * Reboots by the methods of a group: which is tried after which, what counts as success, and that a machine is rebooted once, whoever
+ * dies meanwhile. SSH and the BMC are devices here that do what the test says, and that reboot again for each call they get.
+ */
+#include "tests/sim/sim_world.h"
+
+#define OFF_THE_BUS 79
+#define STORY_MS (3 * MS_PER_HOUR)
+
+enum conduct {
+    REBOOTS,
+    LIES, /* says that it did, and did nothing */
+    DENIES,
+    IS_AWAY,         /* nobody answers, and nothing is done */
+    LOSES_ITS_REPLY, /* it reboots, and nobody hears that it did */
+    HANGS,           /* no reply, and nothing is done */
+};
+
+struct reboot_device {
+    struct sim *sim;
+    enum conduct conduct[REBOOT_METHOD_COUNT];
+    int asked[REBOOT_METHOD_COUNT], reboots;
+};
+static struct reboot_device device;
+
+static int reboot(struct reboot_device *d, const struct reboot_target *target, enum reboot_method method,
+                  char ret_error[REBOOT_ERROR_MAX])
+{
+    int status = fake_outcome_begin(&d->sim->outcome, ret_error);
+    if (status != 0)
+        return status;
+    enum conduct conduct = d->conduct[method];
+    d->asked[method]++;
+    snprintf(ret_error, REBOOT_ERROR_MAX, "as it was told");
+    if (conduct == REBOOTS || conduct == LOSES_ITS_REPLY) {
+        fake_instance_boot(&d->sim->provider, fake_provider_find(&d->sim->provider, target->instance_id));
+        d->reboots++;
+    }
+    status = conduct == DENIES                                ? STATUS_DENIED
+             : conduct == IS_AWAY                             ? STATUS_UNAVAILABLE
+             : conduct == LOSES_ITS_REPLY || conduct == HANGS ? STATUS_TIMEOUT
+                                                              : 0;
+    return fake_outcome_end(&d->sim->outcome, status, ret_error);
+}
+
+static const struct reboot_ops ops = {.reboot = reboot};
+
+static void open_world(struct sim *sim, const char *spec)
+{
+    sim_open(sim, 11, true);
+    device = (struct reboot_device){.sim = sim};
+    sim->reboots = (struct reboot_drivers){.ssh = {&ops, &device}, .bmc = {&ops, &device}};
+    sim->spec = spec;
+    sim_crash(sim); /* hpd with these devices */
+    sim->crashes = 0;
+    sim_create(sim, 2, NODE_RECOVERY_AUTOMATIC);
+    sim_run(sim, MS_PER_MIN);
+}
+
+static struct sim_reading strike(struct sim *sim)
+{
+    sim_verdict(sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_until(sim, "gpu-1", NODE_STATE_REPAIRING, 10 * MS_PER_MIN);
+    sim_until(sim, "gpu-1", NODE_STATE_READY, STORY_MS);
+    return sim_read(sim, "gpu-1");
+}
+
+#define assert_try(op, i, by, came)                       \
+    do {                                                  \
+        assert_true((op)->try_count > (i));               \
+        assert_int_equal((op)->tries[i].method, by);      \
+        assert_int_equal((op)->tries[i].outcome, came);   \
+        assert_int_equal((op)->tries[i].number, (i) + 1); \
+    } while (0)
+
+static void one_method_after_the_other(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"agent\",\"scheduler\",\"ssh\",\"bmc\",\"provider\"]}");
+    device.conduct[REBOOT_METHOD_SSH] = LIES;
+    device.conduct[REBOOT_METHOD_BMC_GRACEFUL] = DENIES;
+    struct sim_reading end = strike(&sim);
+    const struct operation *op = &end.operation;
+    assert_int_equal(op->state, OPERATION_STATE_SUCCEEDED);
+    assert_int_equal(op->try_count, 5);
+    assert_try(op, 0, REBOOT_METHOD_AGENT, REBOOT_OUTCOME_REFUSED);
+    assert_string_equal(op->tries[0].detail, "hp-agent runs there without --allow-reboot");
+    assert_try(op, 1, REBOOT_METHOD_SCHEDULER, REBOOT_OUTCOME_REFUSED);
+    assert_try(op, 2, REBOOT_METHOD_SSH, REBOOT_OUTCOME_NO_BOOT);
+    assert_string_equal(op->tries[2].detail, "the machine does not go down");
+    assert_try(op, 3, REBOOT_METHOD_BMC_GRACEFUL, REBOOT_OUTCOME_REFUSED);
+    assert_try(op, 4, REBOOT_METHOD_BMC_FORCE, REBOOT_OUTCOME_REBOOTED);
+    int64_t stuck = op->tries[2].ended_at - op->tries[2].accepted_at;
+    assert_in_range(stuck, sim.settings.reboot_stuck_ms, sim.settings.reboot_stuck_ms + 2 * MS_PER_MIN);
+    assert_int_equal(device.reboots, 1);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, "reboot by SSH (try 3) was accepted and"), 1);
+    sim_close(&sim);
+}
+
+static void the_agent_reboots_its_machine(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"agent\",\"ssh\"]}");
+    sim.agents_reboot = true;
+    sim_run(&sim, MS_PER_MIN); /* and that is known */
+    struct sim_reading end = strike(&sim);
+    assert_int_equal(end.operation.try_count, 1);
+    assert_try(&end.operation, 0, REBOOT_METHOD_AGENT, REBOOT_OUTCOME_REBOOTED);
+    assert_true(end.operation.tries[0].accepted_at >= end.operation.tries[0].began_at);
+    assert_int_equal(sim.agent_reboots, 1);
+    sim_close(&sim);
+}
+
+/* The policy goes on as after any reboot that failed. */
+static void when_all_fail_the_machine_is_replaced(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"ssh\",\"bmc-force\"]}");
+    device.conduct[REBOOT_METHOD_SSH] = IS_AWAY;
+    device.conduct[REBOOT_METHOD_BMC_FORCE] = DENIES;
+    struct sim_reading end = strike(&sim);
+    assert_int_equal(end.operation.kind, OPERATION_KIND_REPLACE);
+    assert_int_equal(device.asked[REBOOT_METHOD_SSH], 3);
+    assert_int_equal(device.asked[REBOOT_METHOD_BMC_FORCE], 1);
+    assert_int_equal(sim.provider.reboots, 0);
+    assert_int_equal(sim.provider.terminations, 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "no method rebooted the machine (4 tries)"),
+                     1);
+    sim_close(&sim);
+}
+
+static void a_lost_reply_is_waited_for(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"ssh\",\"provider\"]}");
+    device.conduct[REBOOT_METHOD_SSH] = LOSES_ITS_REPLY;
+    struct sim_reading end = strike(&sim);
+    assert_int_equal(end.operation.try_count, 1);
+    assert_try(&end.operation, 0, REBOOT_METHOD_SSH, REBOOT_OUTCOME_REBOOTED);
+    assert_int_equal(device.reboots, 1);
+    device.conduct[REBOOT_METHOD_SSH] = HANGS;
+    sim_run(&sim, 8 * MS_PER_DAY); /* beyond the window in which a fault escalates */
+    end = strike(&sim);
+    assert_int_equal(end.operation.try_count, 2);
+    assert_try(&end.operation, 0, REBOOT_METHOD_SSH, REBOOT_OUTCOME_LOST);
+    assert_int_equal(end.operation.tries[0].ended_at - end.operation.tries[0].began_at, sim.settings.reboot_ssh_ms);
+    assert_try(&end.operation, 1, REBOOT_METHOD_PROVIDER, REBOOT_OUTCOME_REBOOTED);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+/* --- killed at every point ------------------------------------------------------------------------------------- */
+
+enum death { DEATH_TURN, DEATH_BEFORE_CALL, DEATH_AFTER_CALL, DEATHS };
+
+/* False when the story ended before its k-th point. */
+static bool tell_with_death(const struct sim *start, enum death death, int64_t k)
+{
+    struct sim sim;
+    sim_fork(start, &sim);
+    device = (struct reboot_device){.sim = &sim};
+    sim_run(&sim, MS_PER_MIN);
+    if (death == DEATH_TURN)
+        sim.die_before_turn = sim.turns + (uint64_t)k;
+    else if (death == DEATH_BEFORE_CALL)
+        sim.outcome.die_before = sim.outcome.calls + k;
+    else
+        sim.outcome.die_after = sim.outcome.calls + k;
+    struct sim_reading end = strike(&sim);
+    bool died = sim.crashes > 0;
+    int reboots = device.reboots + sim.provider.reboots + sim.agent_reboots;
+    if (end.operation.kind != OPERATION_KIND_REBOOT || end.operation.state != OPERATION_STATE_SUCCEEDED || reboots != 1)
+        sim_fail(&sim, "gpu-1", "%s, death %d at %" PRId64 ": %s %s, %d reboots", start->spec, (int)death, k,
+                 operation_kind_text(end.operation.kind), operation_state_text(end.operation.state), reboots);
+    sim_close(&sim);
+    return died;
+}
+
+static void at_every_point(const char *spec, bool agent)
+{
+    static struct sim start;
+    open_world(&start, spec);
+    start.check = false;
+    start.agents_reboot = agent;
+    sim_kill(&start);
+    for (enum death death = DEATH_TURN; death < DEATHS; death++) {
+        int64_t k = 1;
+        while (tell_with_death(&start, death, k))
+            k++;
+        assert_true(k > 5); /* the story has points to die at */
+    }
+    free(start.spool);
+    assert_int_equal(file_remove_tree(start.dir), 0);
+}
+
+static void ssh_reboots_once_whoever_dies(void **state)
+{
+    (void)state;
+    at_every_point("{\"rebootMethods\":[\"ssh\",\"provider\"]}", false);
+}
+
+static void an_agent_reboots_once_whoever_dies(void **state)
+{
+    (void)state;
+    at_every_point("{\"rebootMethods\":[\"agent\",\"provider\"]}", true);
+}
+
+static void a_provider_reboots_once_whoever_dies(void **state)
+{
+    (void)state;
+    at_every_point("{\"rebootMethods\":[\"provider\"]}", false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_method_after_the_other),
+        cmocka_unit_test(the_agent_reboots_its_machine),
+        cmocka_unit_test(when_all_fail_the_machine_is_replaced),
+        cmocka_unit_test(a_lost_reply_is_waited_for),
+        cmocka_unit_test(ssh_reboots_once_whoever_dies),
+        cmocka_unit_test(an_agent_reboots_once_whoever_dies),
+        cmocka_unit_test(a_provider_reboots_once_whoever_dies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
