@@ -279,6 +279,8 @@ static void begin_run(struct job_turn *turn)
     struct job_record *record = turn->record;
     job_move(turn, JOB_RUNNING);
     record->ran_at = turn->seen->now;
+    if (record->first_ran_at == 0)
+        record->first_ran_at = record->ran_at;
     if (record->faulty)
         job_note(turn, false, "Running", "The fault of reason %s was remediated in %lld milliseconds.",
                  record->fault.reason, (long long)(turn->seen->now - record->fault.at));

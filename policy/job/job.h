@@ -198,6 +198,7 @@ struct job_record {
     int64_t restarts;                                          /* that count against retries_max */
     int64_t node_restarts;                                     /* after faults of nodes and evictions */
     int64_t window, window_at, window_restarts, full_restarts; /* window_at 0: none is open */
+    int64_t first_ran_at;                                      /* 0: it never ran */
     int64_t ran_at;                                            /* since when the attempt runs; 0: it does not */
     int64_t progress;                                      /* the most that any attempt reached; -1: none is known */
     int64_t fruitless;                                     /* faults in a row that no progress lies between */

@@ -15,6 +15,7 @@
 #define WORKLOAD_NAME_MAX 254
 #define WORKLOAD_UID_MAX 64
 #define WORKLOAD_TOKEN_MAX 80
+#define WORKLOAD_KEY_MAX 20
 
 struct workload_pod {
     char name[WORKLOAD_NAME_MAX], uid[WORKLOAD_UID_MAX];
@@ -23,10 +24,12 @@ struct workload_pod {
 
 struct workload_job {
     char space[WORKLOAD_UID_MAX], name[WORKLOAD_NAME_MAX], uid[WORKLOAD_UID_MAX];
+    int64_t created_at;
     struct job_spec spec;
     struct job_record *record;
     struct job_pod *seen; /* of each pod; what its launcher says is the controller's */
     struct workload_pod *pods;
+    char key[WORKLOAD_KEY_MAX];        /* the controller's: another where its token is another */
     json_t *rules;                     /* its logMonitoringConfiguration; NULL: none. Borrowed from object */
     json_t *object;                    /* the backend's own */
     char refused[SCHEDULER_ERROR_MAX]; /* why it cannot be carried out; "": it can */
@@ -48,7 +51,7 @@ struct workload_ops {
     int (*look)(struct scheduler *s, struct workload_jobs *ret_jobs, char *ret_error);
     /* Stores the record. STALE when somebody changed the job since it was looked at: then nothing is done. */
     int (*save)(struct scheduler *s, struct workload_job *job, char *ret_error);
-    /* What the pods of a job know it by: made once, before its first pod. */
+    /* What the pods of a job that are made from now on know the token by. One that is there is fine. */
     int (*grant)(struct scheduler *s, const struct workload_job *job, const char *token, char *ret_error);
     /* A pod as the record asks for. One that is there is fine. */
     int (*create)(struct scheduler *s, const struct workload_job *job, int pod, char *ret_error);

@@ -7,6 +7,7 @@
  */
 #include "server/reconcile/job/controller.h"
 
+#include "base/hash.h"
 #include "base/hmac.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -17,6 +18,15 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#define RETRY_MS 2000 /* after something of a job failed */
+
+/* What is remembered of a job between passes; all of it may be forgotten. */
+struct memory {
+    uint64_t told;    /* the last trouble that people were told of, as a hash; 0: none */
+    int64_t retry_at; /* pods that could not be made are tried again; monotonic */
+    uint64_t pass;
+};
 
 struct heard {
     int64_t at;    /* when it answered last, or was first looked for */
@@ -29,7 +39,8 @@ struct controller {
     struct scheduler_driver driver;
     const struct clock *clock;
     struct seal_key key;
-    struct map *heard; /* a pod's uid → struct heard */
+    struct map *heard;    /* a pod's uid → struct heard */
+    struct map *memories; /* a job's uid → struct memory */
     uint64_t pass;
     bool failing;
 };
@@ -52,19 +63,26 @@ struct controller *controller_new(const char *name, const struct scheduler_drive
     controller->clock = clock;
     controller->key = *key;
     controller->heard = map_new();
+    controller->memories = map_new();
     return controller;
 }
 
-void controller_free(struct controller *controller)
+static void free_all(struct map *map)
 {
     size_t cursor = 0;
     const char *uid;
     void *value;
+    while (map_next(map, &cursor, &uid, &value))
+        free(value);
+    map_free(map);
+}
+
+void controller_free(struct controller *controller)
+{
     if (controller == NULL)
         return;
-    while (map_next(controller->heard, &cursor, &uid, &value))
-        free(value);
-    map_free(controller->heard);
+    free_all(controller->heard);
+    free_all(controller->memories);
     free(controller);
 }
 
@@ -75,7 +93,10 @@ struct turn_of_job {
     struct workload_job *job;
     struct job_plan *plan;
     char token[WORKLOAD_TOKEN_MAX];
+    struct memory *memory;
     _Atomic int failures;
+    char trouble[SCHEDULER_ERROR_MAX]; /* of the first that failed */
+    enum job_act failed;
 };
 
 static void look_at_launcher(size_t i, void *arg)
@@ -106,6 +127,15 @@ static void remember(struct controller *controller, const struct workload_pod *p
     seen->agent_silent_ms = now - heard->at;
 }
 
+/* The names are the map's own, so each is copied before it goes. */
+static void forget(struct map *map, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        autofree char *name = own_strdup(names[i]);
+        free(map_remove(map, name));
+    }
+}
+
 static void forget_gone(struct controller *controller)
 {
     size_t cursor = 0, count = 0;
@@ -115,10 +145,12 @@ static void forget_gone(struct controller *controller)
     while (map_next(controller->heard, &cursor, &uid, &value))
         if (((struct heard *)value)->pass != controller->pass)
             gone[count++] = uid;
-    for (size_t i = 0; i < count; i++) {
-        autofree char *name = own_strdup(gone[i]);
-        free(map_remove(controller->heard, name));
-    }
+    forget(controller->heard, gone, count);
+    autofree const char **jobs = own_calloc(map_count(controller->memories) + 1, sizeof(*jobs));
+    for (cursor = count = 0; map_next(controller->memories, &cursor, &uid, &value);)
+        if (((struct memory *)value)->pass != controller->pass)
+            jobs[count++] = uid;
+    forget(controller->memories, jobs, count);
 }
 
 /* --- acts ------------------------------------------------------------------------------------------ */
@@ -144,9 +176,10 @@ static void act_on_pod(size_t i, void *arg)
     char error[SCHEDULER_ERROR_MAX] = "";
     if (turn->plan->acts[i] == JOB_ACT_NONE || do_act(turn, (int)i, error) == 0)
         return;
-    if (turn->failures++ == 0)
-        log_warn("a step of a training job failed, it is tried again job=%s/%s pod=%zu step=%s: %s", turn->job->space,
-                 turn->job->name, i, job_act_text(turn->plan->acts[i]), error);
+    if (turn->failures++ == 0) {
+        turn->failed = turn->plan->acts[i];
+        text_copy_cut(turn->trouble, sizeof(turn->trouble), error);
+    }
 }
 
 static void tell(struct turn_of_job *turn)
@@ -163,6 +196,38 @@ static void tell(struct turn_of_job *turn)
     }
 }
 
+static struct memory *memory_of(struct controller *controller, const struct workload_job *job)
+{
+    struct memory *memory = map_get(controller->memories, job->uid);
+    if (memory == NULL) {
+        memory = own_calloc(1, sizeof(*memory));
+        map_set(controller->memories, job->uid, memory);
+    }
+    memory->pass = controller->pass;
+    return memory;
+}
+
+/* The same trouble is told once, in the log and on the job. */
+static void tell_trouble(struct turn_of_job *turn, const char *reason, const char *what)
+{
+    const struct workload_ops *ops = turn->controller->driver.ops->training;
+    struct job_note note = {.warning = true};
+    char error[SCHEDULER_ERROR_MAX];
+    uint64_t hash = hash_text(hash_text(HASH_BASIS, reason), what);
+    if (turn->memory->told == hash)
+        return;
+    turn->memory->told = hash;
+    text_copy_cut(note.reason, sizeof(note.reason), reason);
+    text_copy_cut(note.message, sizeof(note.message), what);
+    log_warn("training job job=%s/%s reason=%s: %s", turn->job->space, turn->job->name, reason, what);
+    (void)ops->tell(turn->controller->driver.self, turn->job, &note, error);
+}
+
+static const char *trouble_of(enum job_act act)
+{
+    return act == JOB_ACT_CREATE ? "PodNotCreated" : act == JOB_ACT_DELETE ? "PodNotDeleted" : "LauncherRefused";
+}
+
 static bool wants(const struct job_plan *plan, int count, enum job_act act)
 {
     for (int i = 0; i < count; i++)
@@ -172,6 +237,14 @@ static bool wants(const struct job_plan *plan, int count, enum job_act act)
 }
 
 /* --- one job --------------------------------------------------------------------------------------- */
+
+static void know_token(struct turn_of_job *turn)
+{
+    char digest[ID_SHA256_HEX_MAX];
+    controller_token(&turn->controller->key, turn->job->uid, turn->token);
+    id_sha256_hex(turn->token, strlen(turn->token), digest);
+    text_copy_bytes(turn->job->key, sizeof(turn->job->key), digest, WORKLOAD_KEY_MAX - 4);
+}
 
 /* False: what was to be stored is not, and nothing was done. */
 static bool store(struct turn_of_job *turn)
@@ -199,21 +272,32 @@ static void carry_out(struct turn_of_job *turn)
             log_warn("a training job is not deleted, it is tried again job=%s/%s: %s", job->space, job->name, error);
         return;
     }
+    int64_t now = clock_mono_ms(turn->controller->clock);
+    if (now < turn->memory->retry_at)
+        return;
     if (wants(turn->plan, count, JOB_ACT_CREATE) && ops->grant(self, job, turn->token, error) != 0) {
-        log_warn("the token of a training job is not written, it waits job=%s/%s: %s", job->space, job->name, error);
+        turn->memory->retry_at = now + RETRY_MS;
+        tell_trouble(turn, "TokenNotWritten", error);
         return;
     }
     parallel((size_t)count, act_on_pod, turn);
+    if (turn->failures == 0)
+        return;
+    turn->memory->retry_at = now + RETRY_MS;
+    tell_trouble(turn, trouble_of(turn->failed), turn->trouble);
 }
 
 static bool one_job(struct controller *controller, const struct workload_jobs *jobs, struct workload_job *job)
 {
     AUTO(job_plan) struct job_plan *plan = job_plan_new(&job->spec);
-    struct turn_of_job turn = {.controller = controller, .job = job, .plan = plan};
+    struct turn_of_job turn = {
+        .controller = controller, .job = job, .plan = plan, .memory = memory_of(controller, job)};
     int count = job_pod_count(&job->spec);
-    if (job->refused[0] != '\0')
+    if (job->refused[0] != '\0') {
+        tell_trouble(&turn, "Refused", job->refused);
         return false;
-    controller_token(&controller->key, job->uid, turn.token);
+    }
+    know_token(&turn);
     parallel((size_t)count, look_at_launcher, &turn);
     for (int i = 0; i < count; i++)
         remember(controller, &job->pods[i], &job->seen[i]);

@@ -100,6 +100,8 @@ int kube_job_read(json_t *object, struct workload_job **ret_job)
         return STATUS_BACKEND;
     }
     job->object = json_incref(object);
+    if (clock_parse(kube_text(metadata, "creationTimestamp"), &job->created_at) != 0)
+        job->created_at = 0;
     if (read_spec(job, json_object_get(object, "spec")) != 0)
         job->spec.set_count = 0;
     job->record = kube_job_record_read(kube_at(object, "status", "holdfast"), &job->spec);

@@ -25,6 +25,7 @@ static const struct {
     NUMBER("windowAt", window_at),
     NUMBER("windowRestarts", window_restarts),
     NUMBER("fullRestarts", full_restarts),
+    NUMBER("firstRanAt", first_ran_at),
     NUMBER("ranAt", ran_at),
     NUMBER("progress", progress),
     NUMBER("fruitless", fruitless),

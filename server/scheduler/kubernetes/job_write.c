@@ -130,7 +130,7 @@ char *kube_job_pod_name(const struct workload_job *job, int pod)
 
 char *kube_job_secret_name(const struct workload_job *job)
 {
-    return own_printf("holdfast-%s", job->uid);
+    return own_printf("holdfast-%s-%s", job->uid, job->key);
 }
 
 static json_t *owner(const struct workload_job *job)

@@ -1,8 +1,9 @@
 /*
  * What runs where, of the pods that the watch keeps: pods of one controller (a Job, a ReplicaSet, a training job) are one job. Pods that
- * have no node yet are not kept, so nothing here waits. With them go HyperPod's figures of its nodes.
+ * have no node yet are not kept. Training jobs are shown as they stand, also those that wait. With them go HyperPod's figures.
  */
 #include "server/scheduler/kubernetes/private.h"
+#include "server/scheduler/workload.h"
 
 #include "base/map.h"
 #include "base/own.h"
@@ -16,6 +17,11 @@ struct group {
     char *space, *job;
     char **nodes; /* names as Holdfast has them, each once */
     size_t count;
+    /* Of a training job: */
+    bool training;
+    enum cluster_job_state state;
+    char reason[JOB_REASON_MAX];
+    int64_t restarts, submitted_at, started_at, ends_at;
 };
 
 struct gathering {
@@ -40,23 +46,80 @@ static bool has(const struct group *group, const char *name)
     return false;
 }
 
-static void take_pod(const void *kept, void *arg)
+static struct group *find_group(struct gathering *gathering, const char *space, const char *job)
 {
-    struct gathering *gathering = arg;
-    const struct kube_held *pod = kept;
-    const char *name = map_get(gathering->names, pod->node);
-    autofree char *key = own_printf("%s/%s", pod->node + pod->space, pod->node + pod->job);
+    autofree char *key = own_printf("%s/%s", space, job);
     struct group *group = map_get(gathering->groups, key);
-    if (group == NULL) {
-        group = own_calloc(1, sizeof(*group));
-        group->space = own_strdup(pod->node + pod->space);
-        group->job = own_strdup(pod->node + pod->job);
-        map_set(gathering->groups, key, group);
-    }
+    if (group != NULL)
+        return group;
+    group = own_calloc(1, sizeof(*group));
+    group->space = own_strdup(space);
+    group->job = own_strdup(job);
+    group->state = CLUSTER_JOB_RUNNING;
+    map_set(gathering->groups, key, group);
+    return group;
+}
+
+/* object: the node's name in Kubernetes. */
+static void add_node(const struct gathering *gathering, struct group *group, const char *object)
+{
+    const char *name = map_get(gathering->names, object);
     if (name == NULL || has(group, name))
         return;
     group->nodes = own_realloc(group->nodes, group->count + 1, sizeof(*group->nodes));
     group->nodes[group->count++] = own_strdup(name);
+}
+
+static void take_pod(const void *kept, void *arg)
+{
+    struct gathering *gathering = arg;
+    const struct kube_held *pod = kept;
+    add_node(gathering, find_group(gathering, pod->node + pod->space, pod->node + pod->job), pod->node);
+}
+
+/* --- training jobs -------------------------------------------------------------------------------------------------- */
+
+/* In the queue until it first runs, and while it is suspended; on its nodes from then on, also while it is made to run again. */
+static enum cluster_job_state state_of(const struct job_record *record)
+{
+    switch (record->state) {
+    case JOB_COMPLETED:
+        return CLUSTER_JOB_COMPLETED;
+    case JOB_FAILED:
+        return CLUSTER_JOB_FAILED;
+    case JOB_RUNNING:
+        return CLUSTER_JOB_RUNNING;
+    case JOB_CREATED:
+    case JOB_SUSPENDED:
+        return CLUSTER_JOB_PENDING;
+    case JOB_GATHERING:
+    case JOB_LAUNCHING:
+        break;
+    }
+    return record->faulty ? CLUSTER_JOB_CONFIGURING : CLUSTER_JOB_PENDING;
+}
+
+static const char *reason_of(const struct job_record *record)
+{
+    if (job_is_over(record->state))
+        return record->reason;
+    return record->state == JOB_SUSPENDED ? "Suspended" : record->faulty ? record->fault.reason : "";
+}
+
+static void take_training(const struct workload_job *job, void *arg)
+{
+    struct gathering *gathering = arg;
+    const struct job_record *record = job->record;
+    struct group *group = find_group(gathering, job->space, job->name);
+    group->training = true;
+    group->state = state_of(record);
+    text_copy_cut(group->reason, sizeof(group->reason), reason_of(record));
+    group->restarts = record->restarts + record->node_restarts;
+    group->submitted_at = job->created_at;
+    group->started_at = record->first_ran_at;
+    group->ends_at = record->completed_at;
+    for (int i = 0; i < record->rank_count; i++)
+        add_node(gathering, group, record->rank_nodes[i]);
 }
 
 /* --- the snapshot --------------------------------------------------------------------------------------------------- */
@@ -73,9 +136,36 @@ static const char *next_word(const char **at)
     return word;
 }
 
-/* Each job's id, namespace, name and nodes, one after the other. */
-static void put_jobs(const struct gathering *gathering, struct job_snapshot *snapshot)
+/* Where a job that has no nodes may get some: every group of nodes. */
+static char *all_groups(const struct scheduler_observation *seen)
 {
+    struct text all = {0};
+    struct map *known = map_new();
+    for (size_t i = 0; i < seen->count; i++) {
+        const char *group = scheduler_word(seen, seen->nodes[i].partitions);
+        if (group[0] != '\0' && map_set(known, group, known) == NULL)
+            text_printf(&all, "%s%s", all.len > 0 ? "," : "", group);
+    }
+    map_free(known);
+    return text_take(&all);
+}
+
+static void put_figures(struct cluster_job *job, const struct group *group)
+{
+    job->node_count = (int64_t)group->count;
+    job->state = group->state;
+    job->restarts = group->restarts;
+    job->submitted_at = group->submitted_at;
+    job->started_at = group->started_at;
+    job->ends_at = group->ends_at;
+    job->tasks = 1;
+}
+
+/* Each job's id, namespace, name, nodes, partitions and reason, one after the other. */
+static void put_jobs(const struct gathering *gathering, const struct scheduler_observation *seen,
+                     struct job_snapshot *snapshot)
+{
+    autofree char *groups = all_groups(seen);
     struct text words = {0};
     size_t cursor = 0, count = map_count(gathering->groups);
     const char *key;
@@ -88,7 +178,9 @@ static void put_jobs(const struct gathering *gathering, struct job_snapshot *sna
         add_word(&words, group->space);
         add_word(&words, group->job);
         add_word(&words, nodes);
-        snapshot->jobs[snapshot->count++].node_count = (int64_t)group->count;
+        add_word(&words, group->training && group->count == 0 ? groups : "");
+        add_word(&words, group->reason);
+        put_figures(&snapshot->jobs[snapshot->count++], group);
     }
     add_word(&words, "");
     const char *at = job_snapshot_keep(snapshot, text_take(&words));
@@ -98,13 +190,12 @@ static void put_jobs(const struct gathering *gathering, struct job_snapshot *sna
         job->user = job->account = next_word(&at);
         job->name = next_word(&at);
         job->nodes = next_word(&at);
-        job->partition = job->reason = "";
-        job->state = CLUSTER_JOB_RUNNING;
-        job->tasks = 1;
+        job->partition = next_word(&at);
+        job->reason = next_word(&at);
     }
 }
 
-static char *show_health(const struct gathering *gathering)
+static char *show_figures(struct scheduler *s, const struct gathering *gathering)
 {
     static const struct {
         enum kube_health health;
@@ -120,6 +211,7 @@ static char *show_health(const struct gathering *gathering)
                     "# TYPE hyperpod_node_health_status_%s gauge\nhyperpod_node_health_status_%s %lld\n",
                     figures[i].name, kube_health_text(figures[i].health), figures[i].name, figures[i].name,
                     (long long)gathering->health[figures[i].health]);
+    kube_training_metrics(s, &text);
     return text_take(&text);
 }
 
@@ -154,9 +246,10 @@ int kube_job_snapshot(struct scheduler *s, const struct scheduler_observation *s
     kube_cache_each(s->pods, take_pod, &gathering);
     struct job_snapshot *snapshot = job_snapshot_new();
     snapshot->at = seen->at_ms;
-    put_jobs(&gathering, snapshot);
+    kube_training_each(s, take_training, &gathering);
+    put_jobs(&gathering, seen, snapshot);
     scheduler_snapshot_nodes(snapshot, seen);
-    snapshot->metrics = show_health(&gathering);
+    snapshot->metrics = show_figures(s, &gathering);
     free_gathering(&gathering);
     *ret_snapshot = snapshot;
     return 0;

@@ -8,11 +8,18 @@
 
 #include <pthread.h>
 
+/* Of training jobs, since hpd started. */
+struct kube_training_figures {
+    int64_t created, successful, failed, restarted, deleted;
+    int64_t detections, detection_ms, remedies, remedy_ms;
+};
+
 struct scheduler {
     struct kube_client *client;
     pthread_mutex_t lock;                             /* over what follows */
     struct kube_cache *nodes, *pods;                  /* made by the first look */
     struct kube_cache *training_jobs, *training_pods; /* likewise, where training jobs are carried out */
+    struct kube_training_figures figures;
     struct scheduler_ops ops;
     char release[32];  /* of the server; "": not known yet */
     char eviction[16]; /* the version of policy that has evictions; "": not known yet */
@@ -72,6 +79,11 @@ json_t *kube_labels_ours(const struct labels_group *group, const struct labels_n
 
 /* training.c */
 extern const struct workload_ops kube_training;
+struct text;
+struct workload_job;
+/* Each job that is known, under the cache's lock; none where training jobs are not carried out. */
+void kube_training_each(struct scheduler *s, void (*each)(const struct workload_job *job, void *arg), void *arg);
+void kube_training_metrics(struct scheduler *s, struct text *text);
 
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,

@@ -3,6 +3,7 @@
  * follow from the job, so that one that was made and not heard of is not made again.
  */
 #include "server/scheduler/kubernetes/job_object.h"
+#include "server/scheduler/kubernetes/job_record.h"
 #include "server/scheduler/kubernetes/private.h"
 
 #include "base/clock.h"
@@ -24,9 +25,12 @@ struct kept_job {
     char text[];
 };
 
+/* One that is being deleted is nobody's to carry out: its pods go with it. */
 static void *read_job(const json_t *object)
 {
     int64_t version;
+    if (kube_text(json_object_get(object, "metadata"), "deletionTimestamp")[0] != '\0')
+        return NULL;
     autofree char *text = json_dumps(object, JSON_COMPACT);
     if (text == NULL || strlen(text) > JOB_BYTES_MAX)
         return NULL;
@@ -127,14 +131,20 @@ struct looking {
     struct map *by_uid;
 };
 
-static void take_job(const void *kept, void *arg)
+static int parse_job(const struct kept_job *kept, struct workload_job **ret_job)
 {
-    const struct kept_job *from = kept;
-    struct looking *looking = arg;
     auto_json json_t *object = NULL;
     char error[JSON_ERROR_MAX];
+    if (json_parse(kept->text, kept->len, JOB_BYTES_MAX, &object, error) != 0)
+        return STATUS_BACKEND;
+    return kube_job_read(object, ret_job);
+}
+
+static void take_job(const void *kept, void *arg)
+{
+    struct looking *looking = arg;
     struct workload_job *job;
-    if (json_parse(from->text, from->len, JOB_BYTES_MAX, &object, error) != 0 || kube_job_read(object, &job) != 0)
+    if (parse_job(kept, &job) != 0)
         return;
     struct workload_jobs *jobs = looking->jobs;
     jobs->list = own_realloc(jobs->list, jobs->count + 1, sizeof(*jobs->list));
@@ -169,6 +179,96 @@ static int look(struct scheduler *s, struct workload_jobs *ret_jobs, char *ret_e
     return 0;
 }
 
+/* --- for people ------------------------------------------------------------------------------------------------------ */
+
+struct showing {
+    void (*each)(const struct workload_job *job, void *arg);
+    void *arg;
+};
+
+static void show_job(const void *kept, void *arg)
+{
+    const struct showing *showing = arg;
+    struct workload_job *job;
+    if (parse_job(kept, &job) != 0)
+        return;
+    showing->each(job, showing->arg);
+    workload_job_free(job);
+}
+
+void kube_training_each(struct scheduler *s, void (*each)(const struct workload_job *job, void *arg), void *arg)
+{
+    struct showing showing = {each, arg};
+    pthread_mutex_lock(&s->lock);
+    struct kube_cache *jobs = s->training_jobs;
+    pthread_mutex_unlock(&s->lock);
+    if (jobs != NULL)
+        kube_cache_each(jobs, show_job, &showing);
+}
+
+/* What a stored record changed, for the figures: HyperPod's names. Times are in milliseconds. */
+static void count(struct scheduler *s, const struct workload_job *job)
+{
+    AUTO(job_record)
+    struct job_record *before = kube_job_record_read(kube_at(job->object, "status", "holdfast"), &job->spec);
+    const struct job_record *now = job->record;
+    int64_t restarts = now->restarts + now->node_restarts - before->restarts - before->node_restarts;
+    struct kube_training_figures *figures = &s->figures;
+    pthread_mutex_lock(&s->lock);
+    figures->created += before->started_at == 0 && now->started_at != 0;
+    figures->successful += before->state != JOB_COMPLETED && now->state == JOB_COMPLETED;
+    figures->failed += before->state != JOB_FAILED && now->state == JOB_FAILED;
+    figures->restarted += restarts > 0 ? restarts : 0;
+    if (!before->faulty && now->faulty) {
+        figures->detections++;
+        figures->detection_ms += now->since - now->fault.at;
+    }
+    if (before->faulty && now->state == JOB_RUNNING) {
+        figures->remedies++;
+        figures->remedy_ms += now->since - now->fault.at;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void counter(struct text *text, const char *name, const char *help, const char *type)
+{
+    text_printf(text, "# HELP hyperpod_training_operator_jobs_%s %s\n# TYPE hyperpod_training_operator_jobs_%s %s\n",
+                name, help, name, type);
+}
+
+static void summary(struct text *text, const char *name, const char *help, int64_t sum, int64_t count)
+{
+    counter(text, name, help, "summary");
+    text_printf(text, "hyperpod_training_operator_jobs_%s_sum %lld\nhyperpod_training_operator_jobs_%s_count %lld\n",
+                name, (long long)sum, name, (long long)count);
+}
+
+void kube_training_metrics(struct scheduler *s, struct text *text)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct kube_training_figures figures = s->figures;
+    bool on = s->training_jobs != NULL;
+    pthread_mutex_unlock(&s->lock);
+    const struct {
+        const char *name, *help;
+        int64_t value;
+    } totals[] = {{"created_total", "Training jobs that were begun since hpd started", figures.created},
+                  {"successful_total", "Training jobs that completed since hpd started", figures.successful},
+                  {"failed_total", "Training jobs that failed since hpd started", figures.failed},
+                  {"restarted_total", "Restarts of training jobs, of any level, since hpd started", figures.restarted},
+                  {"deleted_total", "Training jobs that were deleted by ttlSecondsAfterFinished", figures.deleted}};
+    for (size_t i = 0; on && i < ARRAY_LEN(totals); i++) {
+        counter(text, totals[i].name, totals[i].help, "counter");
+        text_printf(text, "hyperpod_training_operator_jobs_%s %lld\n", totals[i].name, (long long)totals[i].value);
+    }
+    if (!on)
+        return;
+    summary(text, "restart_latency", "Milliseconds from a fault until all ranks ran again", figures.remedy_ms,
+            figures.remedies);
+    summary(text, "fault_detection_latency", "Milliseconds from a fault until it was seen", figures.detection_ms,
+            figures.detections);
+}
+
 /* --- act ------------------------------------------------------------------------------------------------------------- */
 
 static char *space_path(const struct workload_job *job, const char *prefix, const char *kind)
@@ -200,9 +300,11 @@ static int save(struct scheduler *s, struct workload_job *job, char *ret_error)
     int status = kube_ask(&call, &request, &answer);
     if (status == STATUS_CONFLICT || status == STATUS_NOT_FOUND)
         return STATUS_STALE;
-    if (status == 0)
-        kube_cache_put(s->training_jobs, answer);
-    return status;
+    if (status != 0)
+        return status;
+    kube_cache_put(s->training_jobs, answer);
+    count(s, job);
+    return 0;
 }
 
 static int post(struct scheduler *s, const char *path, json_t *body, struct kube_cache *cache, char *ret_error)
@@ -261,7 +363,11 @@ static int tell(struct scheduler *s, const struct workload_job *job, const struc
 static int forget(struct scheduler *s, const struct workload_job *job, char *ret_error)
 {
     autofree char *path = job_path(job, "");
-    return end_object(s, path, job->uid, false, ret_error);
+    int status = end_object(s, path, job->uid, false, ret_error);
+    pthread_mutex_lock(&s->lock);
+    s->figures.deleted += status == 0;
+    pthread_mutex_unlock(&s->lock);
+    return status;
 }
 
 const struct workload_ops kube_training = {

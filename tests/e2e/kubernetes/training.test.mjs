@@ -101,6 +101,8 @@ test('a job runs, and its pods go when it has ended', { skip: why }, async () =>
   assert.equal(status.restartCount, 0);
   assert.ok(Date.parse(status.completionTime) >= Date.parse(status.startTime));
   await until('its pods are gone', () => podsOf('first').length === 0);
+  const shown = await until('hpctl shows it', () => world.json('job', 'list').find((j) => j.id === 'default/first' && j.state === 'COMPLETED'));
+  assert.deepEqual([shown.user, shown.name, shown.reason, shown.nodeCount], ['default', 'first', 'JobCompleted', 2]);
 });
 
 test('a rank that fails costs the processes and no pod; the second time in a row, with hpd killed meanwhile, its own pod', { skip: why }, async () => {
@@ -160,18 +162,25 @@ test('a rule, a bug, a deadline, a suspension: each ends as it should', { skip: 
   assert.equal(memory.holdfast.restarts, 1);
   assert.match(memory.holdfast.fault.reason, /^LogFault_GPUError$/);
   const bug = await over('bug');
+  const described = await until('hpctl describes it', () => { const job = world.json('job', 'describe', 'default/bug'); return job.state === 'FAILED' && job; });
+  assert.deepEqual([described.reason, described.restarts], ['NoProgress', 3]);
   assert.deepEqual([bug.holdfast.state, bug.holdfast.reason, bug.holdfast.restarts], ['Failed', 'NoProgress', 3]);
   assert.equal(condition('bug', 'Failed').message, 'WorkerCrash; 3 restarts in a row brought no progress');
   assert.equal(podsOf('bug').length, 1, 'its pod is kept');
   await until('and holds no GPU: its launcher has ended', () => launchers.of('bug-pods-0').child.exitCode !== null);
   await until('the late one failed and is deleted', () => events('late').some((e) => e.reason === 'DeadlineExceeded') && world.kubectlRun('get', 'hyperpodpytorchjobs', 'late').code === 1);
   assert.equal(condition('asleep', 'Suspended').status, 'True');
+  const asleep = await until('hpctl shows that it waits', () => world.json('job', 'list').find((j) => j.id === 'default/asleep'));
+  assert.deepEqual([asleep.state, asleep.reason, asleep.partition], ['PENDING', 'Suspended', 'workers']);
   assert.equal(podsOf('asleep').length, 0);
   world.kubectl('patch', 'hyperpodpytorchjobs', 'asleep', '--type=merge', '-p', '{"spec":{"runPolicy":{"suspend":false}}}');
   await running('asleep');
   world.kubectl('delete', 'hyperpodpytorchjobs', 'asleep');
   await until('its pods go with it', () => podsOf('asleep').length === 0);
   assert.equal(world.kubeNodes().filter((n) => n.spec.unschedulable).length, 0, 'none of this costs a node');
+  const metrics = await (await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${world.token}` } })).text();
+  const figure = (name) => Number(new RegExp(`^hyperpod_training_operator_jobs_${name}(?:\\{.*\\})? (\\d+)$`, 'm').exec(metrics)?.[1]);
+  assert.ok(figure('failed_total') >= 2 && figure('restarted_total') >= 4 && figure('restart_latency_count') >= 3, metrics.match(/^hyperpod_training.*$/gm)?.join());
 });
 
 test('a spare takes the rank of a pod that is taken away', { skip: why }, async () => {

@@ -102,6 +102,7 @@ static void test_makes_pods(void **state)
     auto_json json_t *object = parse(JOB);
     struct workload_job *job = job_of(object);
     job->record->incarnations[2] = 5;
+    text_copy_cut(job->key, sizeof(job->key), "k");
     auto_json json_t *pod = kube_job_pod(job, 2);
     json_t *first = at(pod, "spec.containers.0");
     assert_string_equal(text_at(pod, "metadata.name"), "demo-b-0");
@@ -120,7 +121,7 @@ static void test_makes_pods(void **state)
     assert_string_equal(variable(first, "PET_NPROC_PER_NODE"), "8");
     assert_string_equal(variable(first, "PET_SERVER_TOKEN_FILE"), KUBE_JOB_TOKEN_DIR "/token");
     assert_string_equal(variable(at(pod, "spec.containers.1"), "NNODES"), "3");
-    assert_string_equal(text_at(pod, "spec.volumes.0.secret.secretName"), "holdfast-u-1");
+    assert_string_equal(text_at(pod, "spec.volumes.0.secret.secretName"), "holdfast-u-1-k");
     assert_string_equal(text_at(first, "volumeMounts.0.mountPath"), KUBE_JOB_TOKEN_DIR);
     assert_null(at(pod, "spec.affinity"));
     auto_json json_t *untouched = parse(JOB);
