@@ -16,6 +16,7 @@
 #include "agents/checks/custom.h"
 #include "agents/checks/kmsg.h"
 #include "agents/deep/deep.h"
+#include "agents/node/health_event.h"
 #include "agents/node/inventory.h"
 #include "agents/node/link.h"
 #include "agents/node/metrics.h"
@@ -60,7 +61,7 @@ struct agent {
     char event_trouble[SENTENCE_MAX_BYTES]; /* the newest critical event of this boot; "": none */
     bool was_reset;                         /* a reset is under way, or its end is not handled yet */
     char instance_id[ID_INSTANCE_MAX];
-    bool allow_inject;
+    bool allow_inject, health_events;
     bool is_known; /* progress of an earlier process was loaded */
     bool more_to_read, disk_complained, spooled_now;
     struct kmsg_position saved;
@@ -96,6 +97,11 @@ static void on_verdict(const struct verdict *verdict, const struct reach *reach,
     agent->spooled_now = true;
     log_info("seen code=%s device=%s severity=%s count=%" PRId64 " line=%s", verdict->code, verdict->device,
              severity_text(verdict->severity), verdict->count, verdict->raw_line);
+    autofree char *event = agent->health_events ? health_event_line(verdict, clock_wall_ms(clock_system())) : NULL;
+    if (event != NULL) {
+        printf("%s\n", event);
+        fflush(stdout);
+    }
     if (status != 0 && !agent->disk_complained) {
         log_error("the spool takes no more; verdicts are kept in memory and sent from there: %s",
                   status_meaning(status));
@@ -543,6 +549,7 @@ int agent_new(const struct agent_options *options, struct agent **ret_agent, cha
 {
     struct agent *agent = own_calloc(1, sizeof(*agent));
     agent->allow_inject = options->allow_inject;
+    agent->health_events = options->health_events;
     agent->more_to_read = true;
     agent->save_at = now_ms() + PROGRESS_SAVE_MS;
     int status = set_up(agent, options, ret_error);

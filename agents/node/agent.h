@@ -38,6 +38,7 @@ struct agent_options {
     int64_t checks_first_ms;   /* within which each has its first turn */
     int64_t heartbeat_interval_ms;
     bool allow_inject;
+    bool health_events; /* print what is found on stdout, as HyperPod's agent logs it */
     bool allow_reboot;
     const char *reboot_command;            /* NULL: systemctl reboot */
     bool no_lifecycle;                     /* lifecycle scripts are not run, and the server is told so */

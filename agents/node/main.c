@@ -138,6 +138,7 @@ static const struct option_row rows[] = {
     TEXT("metrics", agent.metrics, "ADDRESS", "127.0.0.1:PORT for Prometheus: measurements of the checks"),
     TEXT("instance-type", agent.instance_type, "TYPE", "instance type, for checks that depend on it"),
     OPTION_ROW_SET("heartbeat-interval", set_interval, "TIME", "such as 5s, until the server sets it (default 5s)"),
+    FLAG("health-events", agent.health_events, "print faults on stdout as HyperPod's agent logs them"),
     FLAG("allow-inject", agent.allow_inject, "accept test lines in the kernel log, also from the server"),
     FLAG("allow-reboot", agent.allow_reboot, "reboot this machine when the server orders it"),
     TEXT("reboot-command", agent.reboot_command, "COMMAND", "for /bin/sh (default: systemctl reboot)"),

@@ -10,8 +10,8 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "model/hyperpod_words.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,36 +27,13 @@
 
 void kube_fault_type(const struct scheduler_fault *fault, char ret_type[KUBE_WORD_MAX_BYTES])
 {
-    static const struct {
-        const char *prefix, *part;
-    } parts[] = {{"xid.", "Nvidia"},           {"sxid.", "Nvidia"},   {"dcgm.", "Nvidia"}, {"nvidia.", "Nvidia"},
-                 {"kernel.nvidia.", "Nvidia"}, {"neuron.", "Neuron"}, {"efa.", "Efa"}};
-    const char *part = "Node";
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        if (strncmp(fault->code, parts[i].prefix, strlen(parts[i].prefix)) == 0)
-            part = parts[i].part;
-    snprintf(ret_type, KUBE_WORD_MAX_BYTES, "%sError%s", part, fault->replaces ? "Terminate" : "Reboot");
+    _Static_assert(KUBE_WORD_MAX_BYTES == HYPERPOD_WORD_MAX_BYTES, "one word");
+    hyperpod_fault_type(fault->code, fault->replaces, ret_type);
 }
 
-/* HyperPod's word where it is known, else the code's: "dcgm.nvlink-down" is DcgmNvlinkDown. */
 void kube_fault_reason(const struct scheduler_fault *fault, char ret_reason[KUBE_WORD_MAX_BYTES])
 {
-    size_t len = 0;
-    bool begins = true;
-    if (strcmp(fault->code, "xid.79") == 0 || strncmp(fault->code, "xid.", 4) == 0) {
-        text_copy_cut(ret_reason, KUBE_WORD_MAX_BYTES,
-                      strcmp(fault->code, "xid.79") == 0 ? "NvidiaGPUUnhealthy" : "XidHardwareFailure");
-        return;
-    }
-    for (const char *at = fault->code; *at != '\0' && len + 1 < KUBE_WORD_MAX_BYTES; at++) {
-        bool word = isascii((unsigned char)*at) && isalnum((unsigned char)*at);
-        if (word)
-            ret_reason[len++] = begins ? (char)toupper((unsigned char)*at) : *at;
-        begins = !word;
-    }
-    ret_reason[len] = '\0';
-    if (len == 0)
-        text_copy_cut(ret_reason, KUBE_WORD_MAX_BYTES, "Unknown");
+    hyperpod_fault_reason(fault->code, ret_reason);
 }
 
 typedef void (*word_fn)(const struct scheduler_fault *fault, char ret_word[KUBE_WORD_MAX_BYTES]);
