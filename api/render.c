@@ -164,6 +164,9 @@ static json_t *render_group(const struct service_group_view *view)
     put_text(json, "imageReleaseVersion", view->group.release);
     put_held(json, &view->group);
     put_counts(json, &view->counts);
+    if (view->has_inventory)
+        json_put(json, "spares",
+                 json_pack("{s:I, s:I}", "total", (json_int_t)view->spares, "ready", (json_int_t)view->spares_ready));
     if (view->rollout.group_id != 0)
         json_put(json, "softwareUpdate", render_rollout(&view->rollout));
     return json;

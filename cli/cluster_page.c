@@ -296,6 +296,18 @@ static void print_group_labels(FILE *f, const char *name, const json_t *group)
     group_line(f, name, words);
 }
 
+/* Of a group whose machines are the site's own. */
+static void print_spares(FILE *f, const char *name, const json_t *spares)
+{
+    if (spares == NULL)
+        return;
+    long long ready = json_integer_value(json_object_get(spares, "ready"));
+    long long total = json_integer_value(json_object_get(spares, "total"));
+    autofree char *words = own_printf("%lld spare%s ready of %lld%s", ready, ready == 1 ? "" : "s", total,
+                                      ready == 0 ? ": the next fault waits for one; see hpctl machine list" : "");
+    group_line(f, name, words);
+}
+
 /* What a line of the table has no room for. */
 static void print_group_news(FILE *f, const json_t *group)
 {
@@ -315,6 +327,7 @@ static void print_group_news(FILE *f, const json_t *group)
                                           text_of(capacity, "since"), text_of(capacity, "askedAgainAt"));
         group_line(f, name, words);
     }
+    print_spares(f, name, json_object_get(group, "spares"));
     print_group_labels(f, name, group);
     cli_value(rollout, "failureMessage", update, sizeof(update));
     if (*cli_value(group, "failureMessage", why, sizeof(why)) != 0 && !text_equal(why, update))

@@ -5,10 +5,10 @@
 
 #define USE_COLUMNS                                                                                                \
     "u.id, u.machine_id, u.instance_id, u.launch_key, u.node_id, u.cluster, u.node, u.taken_at, u.given_back_at, " \
-    "u.broken, u.reason "
-#define MACHINE_SELECT                                                                                           \
-    "SELECT m.id, m.name, m.provider, m.type, m.state, m.reason, m.created_at, m.changed_at, m.address, m.bmc, " \
-    "m.rack, m.switch, m.chassis, m.serial, m.boot_id, m.checked, m.trouble, m.agent_hash, " USE_COLUMNS         \
+    "u.broken, u.reason, u.fault "
+#define MACHINE_SELECT                                                                                                 \
+    "SELECT m.id, m.name, m.provider, m.type, m.state, m.reason, m.created_at, m.changed_at, m.address, m.bmc, "       \
+    "m.rack, m.switch, m.chassis, m.serial, m.boot_id, m.checked, m.trouble, m.well_since, m.agent_hash, " USE_COLUMNS \
     "FROM machine m LEFT JOIN machine_use u ON u.id = m.use_id "
 #define USE_SELECT "SELECT " USE_COLUMNS "FROM machine_use u "
 
@@ -19,7 +19,8 @@ static const char SQL_GET[] = MACHINE_SELECT "WHERE m.name = ?";
 static const char SQL_GET_ROW[] = MACHINE_SELECT "WHERE m.id = ?";
 static const char SQL_UPDATE[] =
     "UPDATE machine SET provider = ?, type = ?, state = ?, reason = ?, changed_at = ?, address = ?, bmc = ?, rack = ?, "
-    "switch = ?, chassis = ?, serial = ?, boot_id = ?, checked = ?, trouble = ?, use_id = ?, agent_hash = ? "
+    "switch = ?, chassis = ?, serial = ?, boot_id = ?, checked = ?, trouble = ?, well_since = ?, use_id = ?, "
+    "agent_hash = ? "
     "WHERE id = ?";
 static const char SQL_LIST[] = MACHINE_SELECT
     "WHERE m.name > ?1 AND (?2 = '' OR m.provider = ?2) AND (?3 = '' OR m.state = ?3) ORDER BY m.name LIMIT ?4";
@@ -27,12 +28,15 @@ static const char SQL_COUNT[] = "SELECT count(*) FROM machine";
 static const char SQL_USE_INSERT[] =
     "INSERT INTO machine_use (machine_id, instance_id, launch_key, node_id, cluster, node, taken_at, given_back_at, "
     "broken, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-static const char SQL_USE_UPDATE[] = "UPDATE machine_use SET given_back_at = ?, broken = ?, reason = ? WHERE id = ?";
+static const char SQL_USE_UPDATE[] =
+    "UPDATE machine_use SET given_back_at = ?, broken = ?, reason = ?, fault = ? WHERE id = ?";
 static const char SQL_USE_BY_KEY[] = USE_SELECT "WHERE u.launch_key = ?";
 static const char SQL_USE_BY_INSTANCE[] = USE_SELECT "WHERE u.instance_id = ?";
 static const char SQL_USE_LIST[] = USE_SELECT "WHERE u.machine_id = ? ORDER BY u.id DESC LIMIT ?";
 static const char SQL_USE_BEFORE[] =
     USE_SELECT "WHERE u.node_id = ? AND u.given_back_at > 0 ORDER BY u.id DESC LIMIT 1";
+static const char SQL_USE_FAULTS[] =
+    "SELECT count(*) FROM machine_use WHERE machine_id = ? AND fault = 1 AND given_back_at > ?";
 /* One row for each launch that waits, with how many its group waits for. */
 static const char SQL_DEMANDS[] =
     "SELECT n.id, g.id, i.launched_at, count(*) OVER (PARTITION BY g.id) "
@@ -56,6 +60,7 @@ static void use_read(struct db_query *q, void *row)
     use->given_back_at = db_get_i64(q);
     use->broken = db_get_i64(q) != 0;
     DB_GET_TEXT(q, use->reason);
+    use->fault = db_get_i64(q) != 0;
 }
 
 static void machine_read(struct db_query *q, void *row)
@@ -78,6 +83,7 @@ static void machine_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, machine->boot_id);
     machine->checked = db_get_i64(q) != 0;
     DB_GET_TEXT(q, machine->trouble);
+    machine->well_since = db_get_i64(q);
     machine->has_agent = !db_next_is_null(q);
     if (machine->has_agent)
         db_get_blob(q, machine->agent_hash, sizeof(machine->agent_hash));
@@ -134,6 +140,7 @@ int db_machine_update(struct db_tx *tx, const struct machine *machine)
     db_bind_text(&q, machine->reason);
     db_bind_i64(&q, machine->changed_at);
     bind_place(&q, machine);
+    db_bind_i64(&q, machine->well_since);
     db_bind_row(&q, machine->use.id);
     db_bind_blob(&q, machine->has_agent ? machine->agent_hash : NULL,
                  machine->has_agent ? sizeof(machine->agent_hash) : 0);
@@ -189,6 +196,7 @@ int db_machine_use_update(struct db_tx *tx, const struct machine_use *use)
     db_bind_i64(&q, use->given_back_at);
     db_bind_i64(&q, use->broken);
     db_bind_text(&q, use->reason);
+    db_bind_i64(&q, use->fault);
     db_bind_i64(&q, use->id);
     return db_query_hit(&q);
 }
@@ -216,6 +224,18 @@ int db_machine_use_list(struct db_tx *tx, int64_t machine_id, int limit, db_row_
 int db_machine_use_before(struct db_tx *tx, int64_t node_id, struct machine_use *ret_use)
 {
     return db_take_i64(tx, SQL_USE_BEFORE, node_id, use_read, ret_use);
+}
+
+int db_machine_use_faults(struct db_tx *tx, int64_t machine_id, int64_t since, int64_t *ret_count)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_USE_FAULTS);
+    db_bind_i64(&q, machine_id);
+    db_bind_i64(&q, since);
+    int status = db_query_one(&q);
+    if (status == 0)
+        *ret_count = db_get_i64(&q);
+    return status == 0 ? db_query_status(&q) : status;
 }
 
 static void demand_read(struct db_query *q, void *row)

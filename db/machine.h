@@ -31,6 +31,9 @@ int db_machine_use_list(struct db_tx *tx, int64_t machine_id, int limit, db_row_
 /* The newest of a slot that has ended; NOT_FOUND. */
 int db_machine_use_before(struct db_tx *tx, int64_t node_id, struct machine_use *ret_use);
 
+/* How often it went to the bench for a fault after this time. */
+int db_machine_use_faults(struct db_tx *tx, int64_t machine_id, int64_t since, int64_t *ret_count);
+
 /* Launches under way of groups with this provider that have no machine yet; type "": of any. Rows are struct machine_demand. */
 int db_machine_demands(struct db_tx *tx, const char *provider, const char *type, db_row_fn fn, void *arg);
 

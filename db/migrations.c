@@ -72,6 +72,7 @@ EMBED(migration_0054, "migrations/0054_reboot_try.sql");
 EMBED(migration_0055, "migrations/0055_node_labels.sql");
 EMBED(migration_0056, "migrations/0056_machine.sql");
 EMBED(migration_0057, "migrations/0057_store_fact.sql");
+EMBED(migration_0058, "migrations/0058_machine_proof.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -131,6 +132,7 @@ static const struct db_migration migrations[] = {
     {"0055_node_labels", migration_0055_data, migration_0055_end},
     {"0056_machine", migration_0056_data, migration_0056_end},
     {"0057_store_fact", migration_0057_data, migration_0057_end},
+    {"0058_machine_proof", migration_0058_data, migration_0058_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

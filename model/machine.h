@@ -54,6 +54,7 @@ struct machine_use {
     char cluster[NAME_MAX_BYTES], node[NODE_NAME_MAX_BYTES];
     int64_t taken_at, given_back_at; /* given_back_at 0: it still is */
     bool broken;                     /* it went to the bench */
+    bool fault;                      /* … for a fault that the policy saw; else a person asked for it */
     char reason[REASON_MAX_BYTES];   /* of giving it back */
 };
 
@@ -73,13 +74,17 @@ struct machine {
     uint8_t agent_hash[ID_SHA256_BYTES]; /* with this secret */
     /* As its agent said while it waited. */
     char boot_id[BOOT_ID_MAX_BYTES];
-    bool checked; /* all checks have run in this boot */
+    bool checked;       /* all checks have run in this boot */
+    int64_t well_since; /* they have, and have found nothing since then; 0: not so */
     char trouble[SENTENCE_MAX_BYTES];
     int64_t seen_at; /* in memory: 0: not since hpd started */
 };
 
 /* Why a spare cannot be taken now: a static text; NULL: it is ready. */
 const char *machine_not_ready(const struct machine *machine, int64_t now_ms);
+
+#define MACHINE_LEMON_FAULTS 3               /* so often at the bench for a fault … */
+#define MACHINE_LEMON_MS INT64_C(7776000000) /* … within 90 days: it is a lemon, and no spare any more */
 
 /* A launch that wants a machine, as the store knows it. */
 struct machine_demand {
@@ -113,7 +118,7 @@ struct machine_store {
     /* The machine that is this instance now; NOT_FOUND. */
     int (*find)(void *arg, const char *instance_id, struct machine *ret_machine);
     /* NOT_FOUND when it is none, or not any more. */
-    int (*give_back)(void *arg, const char *instance_id, bool broken, const char *reason, char *ret_error);
+    int (*give_back)(void *arg, const char *instance_id, bool broken, bool fault, const char *reason, char *ret_error);
 };
 
 #endif

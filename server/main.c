@@ -336,6 +336,7 @@ static void make_inventories(struct hpd *hpd)
     const struct machine_store store = service_machine_store(&hpd->service);
     for (size_t i = 0; i < c->inventory_count; i++) {
         hpd->deps.providers[hpd->deps.provider_count++] = inventory_new(c->inventories[i], &store);
+        hpd->backends.burn_in_ms[hpd->backends.inventory_count] = c->burn_in_ms[i];
         hpd->backends.inventories[hpd->backends.inventory_count++] = c->inventories[i];
     }
 }

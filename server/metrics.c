@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "server/metrics_clusters.h"
+#include "server/metrics_machines.h"
 #include "server/metrics_merge.h"
 #include "server/metrics_process.h"
 #include "server/service/scheduler/scheduler.h"
@@ -194,6 +195,8 @@ void metrics_render(struct text *t, void *arg)
     metrics_process(t);
     if (sources->service != NULL && sources->service->db != NULL)
         metrics_clusters(t, sources->service);
+    if (sources->service != NULL && sources->service->db != NULL)
+        metrics_machines(t, sources->service);
     if (sources->service != NULL)
         render_schedulers(t, sources->service);
 }

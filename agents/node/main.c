@@ -26,6 +26,7 @@
 #define EXIT_USAGE 2
 #define TURN_MS_MAX 60000
 #define INTERVAL_MIN_MS 100
+#define CHECKS_ANEW_WITHIN_MS 2000 /* of a spare that becomes a node: its return gate waits for them */
 
 struct options {
     struct agent_options agent;
@@ -229,8 +230,9 @@ static int run_as_runner(const struct agent_options *options)
 }
 
 /* A machine of an inventory becomes one instance after the other: each is an agent of its own. */
-static int run(const struct agent_options *options)
+static int run(const struct agent_options *given)
 {
+    struct agent_options mine = *given, *options = &mine;
     char error[AGENT_ERROR_MAX] = "no signalfd";
     int stop_fd = open_stop_fd();
     bool again = stop_fd >= 0;
@@ -250,6 +252,7 @@ static int run(const struct agent_options *options)
                  figures.dropped);
         if (!again)
             return EXIT_SUCCESS;
+        mine.checks_first_ms = CHECKS_ANEW_WITHIN_MS;
     }
     log_error("hp-agent cannot start: %s", error);
     return EXIT_FAILURE;

@@ -70,12 +70,15 @@ static bool is_inventory(const json_t *object)
     return kind != NULL && text_equal(kind, "inventory");
 }
 
-/* Its machines are in the store, so it has nothing but its name. */
+/* Its machines are in the store. */
 static int read_inventory(struct config_commands *commands, const char *name, json_t *object, char *ret_error)
 {
     char kind[NAME_MAX_BYTES] = "";
     autofree char *section = own_printf("providers.%s", name);
-    const struct key keys[] = {{"kind", KEY_TEXT, kind, sizeof(kind), 0, 0}};
+    int64_t *burn_in_ms = &commands->burn_in_ms[commands->inventory_count];
+    const struct key keys[] = {{"kind", KEY_TEXT, kind, sizeof(kind), 0, 0},
+                               {"burnIn", KEY_DURATION, burn_in_ms, 0, 0, 30 * MS_PER_DAY}};
+    *burn_in_ms = BURN_IN_MS;
     text_copy_cut(commands->inventories[commands->inventory_count++], NAME_MAX_BYTES, name);
     return section_read(object, section, keys, ARRAY_LEN(keys), NULL, ret_error);
 }

@@ -9,6 +9,7 @@
 #include <limits.h>
 
 #define CONFIG_COMMANDS_MAX 6
+#define BURN_IN_MS INT64_C(1800000) /* 30 minutes */
 
 struct config_command {
     char name[NAME_MAX_BYTES];
@@ -21,6 +22,7 @@ struct config_commands {
     struct config_command list[CONFIG_COMMANDS_MAX];
     size_t count;
     char inventories[CONFIG_COMMANDS_MAX][NAME_MAX_BYTES]; /* of the kind inventory, by name */
+    int64_t burn_in_ms[CONFIG_COMMANDS_MAX];
     size_t inventory_count;
 };
 

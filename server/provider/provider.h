@@ -42,7 +42,8 @@ struct provider_target {
     const char *instance_id; /* ours */
     const char *ref; /* the provider's id for it; NULL or "": it took ours, or its answer to the launch was lost */
     const char *launch_key; /* of its launch; NULL or "": not known */
-    bool broken;            /* of one that is let go: it is replaced for a fault, or was not well */
+    bool broken;            /* of one that is let go: it is replaced, or was not well */
+    bool fault;             /* … because the policy saw a fault */
     const char *why;        /* it is let go; NULL or "": nobody said */
 };
 

@@ -115,6 +115,8 @@ int machine_move(struct db_tx *tx, struct machine *machine, enum machine_state t
                  const char *actor, int64_t now_ms);
 int machine_event(struct db_tx *tx, const struct machine *machine, enum event_level level, enum event_kind kind,
                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Whether it was at the bench for a fault too often to be a spare again. */
+int machine_is_lemon(struct db_tx *tx, const struct machine *machine, int64_t now_ms, bool *ret_is_lemon);
 /* Launches that wait for a machine of this inventory may ask again at once, and are woken after the commit. */
 struct machine_waiters {
     struct changed_nodes groups, nodes;
@@ -312,9 +314,9 @@ void memory_resources_leave(struct service_memory *memory, size_t bytes);
 /* What an agent may call itself and its boot. */
 bool agent_word_is_fine(const char *text, size_t size);
 /* The agent of a machine that a provider put into a slot enrols there without a token: it has shown the machine's credential. STALE when
- * the instance does not fill the slot any more. ret_credential is "hfn_<row>.<secret>". */
+ * the instance does not fill the slot any more. boot_at: since when that boot is known to be well; 0: from now on. ret_credential is "hfn_<row>.<secret>". */
 int agent_enroll_machine(struct service *s, int64_t node_id, const char *instance_id, const char *boot_id,
-                         char ret_credential[SERVICE_TOKEN_TEXT_MAX], struct problem *problem);
+                         int64_t boot_at, char ret_credential[SERVICE_TOKEN_TEXT_MAX], struct problem *problem);
 /* An instance that spoke is running, unless it was ended. STALE then. boot_changed: it came up anew. */
 int instance_spoke(struct instance *instance, bool boot_changed);
 

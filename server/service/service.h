@@ -83,6 +83,7 @@ struct service_backends {
     const char *providers[SERVICE_PROVIDERS_MAX]; /* the first is what a group gets that names none */
     size_t provider_count;
     const char *inventories[SERVICE_PROVIDERS_MAX]; /* those of the providers that are inventories of machines */
+    int64_t burn_in_ms[SERVICE_PROVIDERS_MAX]; /* how long a machine of each has to be well after it was returned */
     size_t inventory_count;
     enum orchestrator kinds[SERVICE_SCHEDULERS_MAX]; /* of the schedulers, in the configuration's order */
     size_t kind_count;

@@ -40,7 +40,7 @@ const INCLUDE_LAW = [
     { files: /^server\/live\/pair_matching\.[ch]$/, may: ['server/live/', 'policy/pairs.h', 'model/', 'base/'] }, // keeps what that judges
     { files: /^server\/live\//, may: ['server/live/', 'db/', 'model/', 'base/'] },
     { files: /^server\/webhook\//, may: ['server/webhook/', 'server/service/', 'db/', 'model/', 'base/'] },
-    { files: /^server\/(metrics(_merge|_clusters|_process)?|certificate|restore|state_dir)\.[ch]$/, may: ['server/', 'db/', 'model/', 'base/'] },
+    { files: /^server\/(metrics(_merge|_clusters|_machines|_process)?|certificate|restore|state_dir)\.[ch]$/, may: ['server/', 'db/', 'model/', 'base/'] },
     // The REST API has words of its own: nothing of it goes through the AWS model.
     {
         files: /^api\/v1\//,

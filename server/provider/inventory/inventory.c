@@ -58,7 +58,7 @@ static int terminate(struct provider *p, const struct provider_target *target, c
 {
     (void)key; /* an instance is given back once */
     const char *why = text_or_empty(target->why);
-    return p->store.give_back(p->store.arg, target->instance_id, target->broken,
+    return p->store.give_back(p->store.arg, target->instance_id, target->broken, target->fault,
                               why[0] != '\0' ? why : "its slot let it go", ret_error);
 }
 

@@ -131,6 +131,7 @@ static struct provider_target target_of(const struct rcall *call)
                                     .ref = call->provider_ref,
                                     .launch_key = call->launch_key,
                                     .broken = call->broken,
+                                    .fault = call->fault,
                                     .why = call->why};
 }
 

@@ -60,7 +60,7 @@ struct rcall {
     char shown[REASON_MAX_BYTES]; /* answered: how a cordon stands in the scheduler */
     char key[KEY_MAX_BYTES];
     char server_url[ADDRESS_MAX_BYTES], fingerprint[64], token[SERVICE_TOKEN_TEXT_MAX];
-    bool broken;                /* of a machine that is let go: for a fault, … */
+    bool broken, fault;         /* of a machine that is let go: whether it is broken, by a fault that was seen, … */
     char why[REASON_MAX_BYTES]; /* … and this is why */
     struct scheduler_move move; /* was is owned */
     bool asked_before;          /* the same move may have been made already, though nobody heard of it */

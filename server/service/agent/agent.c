@@ -88,6 +88,7 @@ struct enrolling {
     const struct service_enrollment *enrollment;
     const uint8_t *token_hash, *credential_hash;
     int64_t now_ms;
+    int64_t boot_at; /* 0: now */
     struct problem *problem;
     struct service_audit *audit; /* may be NULL */
     struct place place;
@@ -250,7 +251,7 @@ static int take_in(struct db_tx *tx, struct enrolling *enrolling)
                            "The instance %s is being terminated and cannot enrol any more.", instance->instance_id);
     if (boot_changed) {
         snprintf(instance->boot_id, sizeof(instance->boot_id), "%s", enrollment->boot_id);
-        instance->boot_at = enrolling->now_ms;
+        instance->boot_at = enrolling->boot_at > 0 ? enrolling->boot_at : enrolling->now_ms;
     }
     status = db_instance_update(tx, instance);
     if (status < 0)
@@ -355,7 +356,7 @@ static int enroll_machine_write(struct db_tx *tx, void *arg)
 }
 
 int agent_enroll_machine(struct service *s, int64_t node_id, const char *instance_id, const char *boot_id,
-                         char ret_credential[SERVICE_TOKEN_TEXT_MAX], struct problem *problem)
+                         int64_t boot_at, char ret_credential[SERVICE_TOKEN_TEXT_MAX], struct problem *problem)
 {
     uint8_t credential_hash[ID_SHA256_BYTES];
     char secret[SERVICE_TOKEN_TEXT_MAX];
@@ -367,6 +368,7 @@ int agent_enroll_machine(struct service *s, int64_t node_id, const char *instanc
                                   .enrollment = &enrollment,
                                   .credential_hash = credential_hash,
                                   .now_ms = service_now(s),
+                                  .boot_at = boot_at,
                                   .problem = problem,
                                   .place.node.id = node_id};
     int status = service_write(s, "agent-enroll", enroll_machine_write, &enrolling, problem);

@@ -59,6 +59,8 @@ struct service_group_view {
     struct kubernetes_spec carried; /* of its labels and taints, what all its nodes carry; owned */
     struct rollout rollout;         /* group_id 0: there was none */
     int64_t on_image;               /* nodes that run what the rollout leads to */
+    bool has_inventory;             /* its machines are a site's own: */
+    int64_t spares, spares_ready;   /* that are good for it */
 };
 struct service_cluster_view {
     struct cluster cluster;

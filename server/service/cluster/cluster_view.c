@@ -4,9 +4,12 @@
  */
 #include "db/node_labels.h"
 #include "server/service/cluster/cluster.h"
+#include "server/service/machine/machine.h"
 #include "server/service/node/node.h"
 #include "server/service/private.h"
 #include "server/service/scheduler/scheduler.h"
+
+#include "base/text.h"
 
 /* --- describe -------------------------------------------------------------------------------------- */
 
@@ -161,6 +164,17 @@ void service_cluster_view_free(struct service_cluster_view *view)
     *view = (struct service_cluster_view){0};
 }
 
+static void count_spares(struct service *s, struct service_group_view *view)
+{
+    struct service_machine_counts counts;
+    for (size_t i = 0; s->backends != NULL && i < s->backends->inventory_count; i++)
+        view->has_inventory |= text_equal(s->backends->inventories[i], view->group.provider);
+    if (!view->has_inventory || service_machine_count(s, view->group.provider, view->group.instance_type, &counts) != 0)
+        return;
+    view->spares = counts.of[MACHINE_STATE_SPARE];
+    view->spares_ready = counts.ready;
+}
+
 int service_cluster_describe(struct service *s, const char *name, struct service_cluster_view *ret_view,
                              struct problem *ret_problem)
 {
@@ -171,6 +185,8 @@ int service_cluster_describe(struct service *s, const char *name, struct service
         service_cluster_view_free(&view);
         return status;
     }
+    for (size_t i = 0; i < view.group_count; i++)
+        count_spares(s, &view.groups[i]);
     service_scheduler_get(service_scheduler_of(s, &view.cluster), &view.scheduler);
     if (service_scheduler_is_missing(s, &view.cluster, view.scheduler.error))
         view.scheduler.state = SCHEDULER_STATE_DOWN;

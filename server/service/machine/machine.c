@@ -51,6 +51,14 @@ int machine_move(struct db_tx *tx, struct machine *machine, enum machine_state t
                                       reason, actor[0] != '\0' ? ", by " : "", actor);
 }
 
+int machine_is_lemon(struct db_tx *tx, const struct machine *machine, int64_t now_ms, bool *ret_is_lemon)
+{
+    int64_t faults = 0;
+    int status = db_machine_use_faults(tx, machine->id, now_ms - MACHINE_LEMON_MS, &faults);
+    *ret_is_lemon = faults >= MACHINE_LEMON_FAULTS;
+    return status;
+}
+
 static int collect_waiter(const void *row, void *arg)
 {
     struct machine_waiters *waiters = arg;
@@ -385,6 +393,7 @@ static int move_write(struct db_tx *tx, void *arg)
 {
     struct moving *moving = arg;
     struct machine *machine = &moving->machine;
+    bool lemon = false;
     moving->waiters.groups.count = moving->waiters.nodes.count = 0;
     int status = find(tx, moving->name, machine, moving->problem);
     if (status != 0)
@@ -394,9 +403,18 @@ static int move_write(struct db_tx *tx, void *arg)
     if (machine->state == MACHINE_STATE_IN_USE || moving->to == MACHINE_STATE_IN_USE ||
         !sm_may(&machine_state_machine, (int)machine->state, (int)moving->to))
         return refuse_move(moving);
+    status = moving->to == MACHINE_STATE_SPARE ? machine_is_lemon(tx, machine, service_now(moving->s), &lemon) : 0;
+    if (status != 0)
+        return status;
+    if (lemon)
+        return problem_say(moving->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                           "The machine \"%s\" was at the bench for a fault %d times within 90 days: it is a lemon and "
+                           "becomes no spare. Retire it; what its maker sends back is added under a new name.",
+                           machine->name, MACHINE_LEMON_FAULTS);
     if (moving->to == MACHINE_STATE_BURN_IN) { /* what was found before the repair counts no more */
         machine->checked = false;
         machine->trouble[0] = '\0';
+        machine->well_since = 0;
     }
     status = machine_move(tx, machine, moving->to, moving->reason, moving->actor->name, service_now(moving->s));
     if (status == 0 && moving->to == MACHINE_STATE_SPARE)

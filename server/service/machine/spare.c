@@ -120,12 +120,37 @@ static void audit_machine(const struct machine *machine)
 
 /* --- what changed ---------------------------------------------------------------------------------- */
 
+static bool is_well(const struct service_spare_report *report)
+{
+    return report->checked && report->trouble[0] == '\0';
+}
+
+static int64_t burn_in_of(const struct service *s, const struct machine *machine)
+{
+    const struct service_backends *backends = s->backends;
+    for (size_t i = 0; backends != NULL && i < backends->inventory_count; i++)
+        if (text_equal(backends->inventories[i], machine->provider))
+            return backends->burn_in_ms[i];
+    return 0;
+}
+
+/* It has found nothing wrong for as long as the site wants. */
+static bool has_proved_itself(const struct reporting *reporting)
+{
+    const struct machine *machine = &reporting->machine;
+    int64_t since = machine->well_since > machine->changed_at ? machine->well_since : machine->changed_at;
+    return machine->state == MACHINE_STATE_BURN_IN && machine->well_since != 0 && is_well(reporting->report) &&
+           text_equal(machine->boot_id, reporting->report->boot_id) &&
+           reporting->now_ms - since >= burn_in_of(reporting->s, machine);
+}
+
 static bool is_news(const struct reporting *reporting)
 {
     const struct machine *machine = &reporting->machine;
     const struct service_spare_report *report = reporting->report;
     return reporting->machine_id == 0 || !text_equal(machine->boot_id, report->boot_id) ||
-           machine->checked != report->checked || !text_equal(machine->trouble, report->trouble);
+           machine->checked != report->checked || !text_equal(machine->trouble, report->trouble) ||
+           (machine->well_since != 0) != is_well(report) || has_proved_itself(reporting);
 }
 
 static int tell_trouble(struct db_tx *tx, const struct machine *was, const struct machine *is)
@@ -138,6 +163,34 @@ static int tell_trouble(struct db_tx *tx, const struct machine *was, const struc
                          over ? "its checks find nothing wrong any more" : is->trouble);
 }
 
+/* A lemon becomes no spare, however well it looks. */
+static int pass_burn_in(struct db_tx *tx, struct reporting *reporting)
+{
+    struct machine *machine = &reporting->machine;
+    bool lemon = false;
+    int status = machine_is_lemon(tx, machine, reporting->now_ms, &lemon);
+    if (status != 0)
+        return status;
+    return machine_move(tx, machine, lemon ? MACHINE_STATE_BENCH : MACHINE_STATE_SPARE,
+                        lemon ? "a lemon: it was here for a fault too often" : "its burn-in found nothing wrong", "",
+                        reporting->now_ms);
+}
+
+static void take_report(struct reporting *reporting)
+{
+    struct machine *machine = &reporting->machine;
+    const struct service_spare_report *report = reporting->report;
+    bool same = machine->well_since != 0 && text_equal(machine->boot_id, report->boot_id);
+    machine->checked = report->checked;
+    machine->well_since = !is_well(report) ? 0 : same ? machine->well_since : reporting->now_ms;
+    text_copy_cut(machine->boot_id, sizeof(machine->boot_id), report->boot_id);
+    text_copy_cut(machine->trouble, sizeof(machine->trouble), report->trouble);
+    if (reporting->machine_id == 0) {
+        machine->has_agent = true;
+        memcpy(machine->agent_hash, reporting->new_hash, sizeof(machine->agent_hash));
+    }
+}
+
 static int store_news(struct db_tx *tx, void *arg)
 {
     struct reporting *reporting = arg;
@@ -147,18 +200,14 @@ static int store_news(struct db_tx *tx, void *arg)
     if (status != 0)
         return status;
     const struct machine was = *machine;
-    machine->checked = reporting->report->checked;
-    text_copy_cut(machine->boot_id, sizeof(machine->boot_id), reporting->report->boot_id);
-    text_copy_cut(machine->trouble, sizeof(machine->trouble), reporting->report->trouble);
-    if (reporting->machine_id == 0) {
-        machine->has_agent = true;
-        memcpy(machine->agent_hash, reporting->new_hash, sizeof(machine->agent_hash));
-    }
+    bool passes = has_proved_itself(reporting);
+    take_report(reporting);
     status = db_machine_update(tx, machine);
     if (status == 0)
         status = tell_trouble(tx, &was, machine);
-    bool well = machine->checked && machine->trouble[0] == '\0';
-    if (status == 0 && machine->state == MACHINE_STATE_SPARE && well)
+    if (status == 0 && passes)
+        status = pass_burn_in(tx, reporting);
+    if (status == 0 && machine->state == MACHINE_STATE_SPARE && machine->well_since != 0)
         status = machine_spare_came(tx, machine->provider, &reporting->waiters);
     return status;
 }
@@ -178,8 +227,9 @@ static int answer(struct reporting *reporting, struct service_spare_answer *ret_
     ret_answer->wait_ms = wait_of(reporting->s);
     if (machine->state != MACHINE_STATE_IN_USE)
         return 0;
-    int status = agent_enroll_machine(reporting->s, machine->use.node_id, machine->use.instance_id,
-                                      reporting->report->boot_id, ret_answer->credential, reporting->problem);
+    int status =
+        agent_enroll_machine(reporting->s, machine->use.node_id, machine->use.instance_id, reporting->report->boot_id,
+                             machine->well_since, ret_answer->credential, reporting->problem);
     if (status == STATUS_STALE || status == STATUS_NOT_FOUND)
         return 0; /* it is being given back: it waits */
     if (status != 0)

@@ -248,7 +248,7 @@ static int store_find(void *arg, const char *instance_id, struct machine *ret_ma
 struct giving {
     struct service *s;
     const char *instance_id, *reason;
-    bool broken;
+    bool broken, fault;
     struct machine_waiters waiters;
 };
 
@@ -265,9 +265,11 @@ static int give_write(struct db_tx *tx, void *arg)
     struct machine_use use = machine.use;
     use.given_back_at = now;
     use.broken = giving->broken;
+    use.fault = giving->fault;
     text_copy_cut(use.reason, sizeof(use.reason), giving->reason);
     machine.checked = false; /* its agent says it anew */
     machine.trouble[0] = '\0';
+    machine.well_since = 0;
     status = db_machine_use_update(tx, &use);
     if (status == 0)
         status = machine_move(tx, &machine, to, giving->reason, "", now);
@@ -276,11 +278,12 @@ static int give_write(struct db_tx *tx, void *arg)
     return status;
 }
 
-static int store_give_back(void *arg, const char *instance_id, bool broken, const char *reason, char *ret_error)
+static int store_give_back(void *arg, const char *instance_id, bool broken, bool fault, const char *reason,
+                           char *ret_error)
 {
     struct service *s = arg;
     struct problem problem;
-    struct giving giving = {.s = s, .instance_id = instance_id, .broken = broken, .reason = reason};
+    struct giving giving = {.s = s, .instance_id = instance_id, .broken = broken, .fault = fault, .reason = reason};
     int status = service_write(s, "machine-give-back", give_write, &giving, &problem);
     if (status == 0)
         machine_waiters_wake(s, &giving.waiters);
