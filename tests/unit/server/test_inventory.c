@@ -350,11 +350,11 @@ static void do_and_die(struct inventory_world *w, const char *instance_id, bool 
 {
     struct itimerval timer = {.it_value = {.tv_usec = after_us}};
     struct provider_instance instance;
-    char error[PROVIDER_ERROR_MAX];
+    char error[PROVIDER_ERROR_MAX], db_error[DB_ERROR_MAX];
     db_close(w->world.service.db);
     pid_t pid = fork();
     if (pid == 0) {
-        if (db_open(w->world.dir, &w->world.clock, DB_INLINE, &w->world.service.db, error) != 0)
+        if (db_open(w->world.dir, &w->world.clock, DB_INLINE, &w->world.service.db, db_error) != 0)
             _exit(1);
         setitimer(ITIMER_REAL, &timer, NULL); /* SIGALRM ends it where it stands, as a kill would */
         (void)launch(w, instance_id, &instance, error);
@@ -366,7 +366,7 @@ static void do_and_die(struct inventory_world *w, const char *instance_id, bool 
     int wait_status;
     assert_int_equal(waitpid(pid, &wait_status, 0), pid);
     assert_true(WIFSIGNALED(wait_status));
-    assert_int_equal(db_open(w->world.dir, &w->world.clock, DB_INLINE, &w->world.service.db, error), 0);
+    assert_int_equal(db_open(w->world.dir, &w->world.clock, DB_INLINE, &w->world.service.db, db_error), 0);
 }
 
 static void test_a_kill_takes_and_gives_back_nothing_twice(void **state)
