@@ -26,7 +26,7 @@ static int refuse(char *ret_error, const char *path, const char *rule)
 static int try_pattern(const char *path, const char *pattern, char *ret_text, size_t size, char *ret_error)
 {
     const struct reboot_target target = {
-        .node = "n", .instance_id = "i-0", .ref = "r", .address = "127.0.0.1", .boot_id = "b", .key = "k"};
+        .node = "n", .instance_id = "i-0", .ref = "r", .address = "127.0.0.1", .bmc = "", .boot_id = "b", .key = "k"};
     if (reboot_expand(pattern, &target, ret_text, size) == 0)
         return 0;
     return refuse(ret_error, path, "has a % that stands for nothing: " LETTERS);
@@ -80,13 +80,11 @@ int config_reboot_read_bmc(struct config_reboot *reboot, json_t *json, char *ret
         {"timeout", KEY_DURATION, &reboot->bmc.timeout_ms, 0, MS_PER_S, 10 * MS_PER_MIN},
     };
     int rc = section_read(json, "bmc", keys, ARRAY_LEN(keys), NULL, ret_error);
-    if (rc == 0 && reboot->bmc.address[0] == '\0')
-        rc = refuse(ret_error, "bmc", "needs address, such as https://bmc-%n.example");
     if (rc == 0 && reboot->bmc.credentials[0] == '\0')
         rc = refuse(ret_error, "bmc", "needs credentialsFile, a file with users and passwords");
     if (rc == 0)
         rc = try_pattern("bmc.address", reboot->bmc.address, text, sizeof(text), ret_error);
-    if (rc == 0 && url_parse(text, &url, &why) != 0) {
+    if (rc == 0 && text[0] != '\0' && url_parse(text, &url, &why) != 0) {
         snprintf(ret_error, CONFIG_ERROR_MAX, "bmc.address %s: %s", reboot->bmc.address, why);
         rc = STATUS_INVALID;
     }

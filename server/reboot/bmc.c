@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "server/reboot/redfish.h"
 
 #include <inttypes.h>
@@ -20,7 +21,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ADDRESS_BYTES_MAX 300
 #define AUTHORIZATION_MAX_BYTES 600
 
 struct reboot_device {
@@ -30,7 +30,8 @@ struct reboot_device {
 
 struct talk {
     struct http_client *client;
-    char address[ADDRESS_BYTES_MAX];
+    char address[BMC_ADDRESS_MAX_BYTES];
+    char path[BMC_ADDRESS_MAX_BYTES]; /* of the system, where the inventory says it; "" */
     char authorization[AUTHORIZATION_MAX_BYTES];
     char *ret_error;
 };
@@ -73,15 +74,50 @@ static void write_authorization(struct talk *talk, const struct bmc_credentials 
     explicit_bzero(encoded, sizeof(encoded));
 }
 
+int bmc_locate(const char *bmc, char ret_address[BMC_ADDRESS_MAX_BYTES], char ret_path[BMC_ADDRESS_MAX_BYTES])
+{
+    const char *scheme = strstr(bmc, "://") != NULL ? "" : "https://";
+    const char *host = scheme[0] != '\0' ? bmc : strstr(bmc, "://") + strlen("://");
+    const char *path = strchr(host, '/');
+    int len = (int)(path != NULL ? path - bmc : (ptrdiff_t)strlen(bmc));
+    struct url url;
+    const char *why;
+    int written = snprintf(ret_address, BMC_ADDRESS_MAX_BYTES, "%s%.*s", scheme, len, bmc);
+    ret_path[0] = '\0';
+    if (written >= BMC_ADDRESS_MAX_BYTES || url_parse(ret_address, &url, &why) != 0)
+        return STATUS_INVALID;
+    if (path == NULL || path[1] == '\0' || text_equal(path, REDFISH_ROOT))
+        return 0;
+    return redfish_is_path(path) ? text_copy(ret_path, BMC_ADDRESS_MAX_BYTES, path) : STATUS_INVALID;
+}
+
+static int find_address(const struct reboot_device *device, const struct reboot_target *target, struct talk *talk)
+{
+    if (target->bmc[0] != '\0') {
+        if (bmc_locate(target->bmc, talk->address, talk->path) == 0)
+            return 0;
+        snprintf(talk->ret_error, REBOOT_ERROR_MAX, "the inventory has no usable address of the BMC: %.100s",
+                 target->bmc);
+        return STATUS_INVALID;
+    }
+    if (device->address[0] == '\0') {
+        snprintf(talk->ret_error, REBOOT_ERROR_MAX, "neither bmc.address nor an inventory says where its BMC is");
+        return STATUS_INVALID;
+    }
+    int status = reboot_expand(device->address, target, talk->address, sizeof(talk->address));
+    if (status == 0)
+        return 0;
+    snprintf(talk->ret_error, REBOOT_ERROR_MAX, "bmc.address %.100s: %s", device->address,
+             status == STATUS_NOT_FOUND ? "it is not known of this machine" : status_meaning(status));
+    return STATUS_INVALID;
+}
+
 static int open_talk(const struct reboot_device *device, const struct reboot_target *target, struct talk *talk)
 {
     struct bmc_credentials credentials = {.user = ""};
-    int status = reboot_expand(device->address, target, talk->address, sizeof(talk->address));
-    if (status != 0) {
-        snprintf(talk->ret_error, REBOOT_ERROR_MAX, "bmc.address %.100s: %s", device->address,
-                 status == STATUS_NOT_FOUND ? "it is not known of this machine" : status_meaning(status));
-        return STATUS_INVALID;
-    }
+    int status = find_address(device, target, talk);
+    if (status != 0)
+        return status;
     if ((status = read_credentials(device, talk, &credentials)) != 0)
         return status;
     bool pinned = credentials.fingerprint[0] != '\0';
@@ -138,6 +174,8 @@ static int find_system(const struct reboot_device *device, const struct reboot_t
 {
     char why[REDFISH_SAID_MAX_BYTES] = "", id[128];
     struct http_reply reply;
+    if (talk->path[0] != '\0')
+        return text_copy(ret_path, REDFISH_PATH_MAX_BYTES, talk->path);
     if (device->system[0] != '\0') {
         if (reboot_expand(device->system, target, id, sizeof(id)) != 0)
             return fail(talk, STATUS_INVALID, "bmc.system is not known of this machine");
@@ -225,7 +263,7 @@ struct reboot_driver reboot_bmc_new(const struct reboot_bmc_options *options)
 {
     static const struct reboot_ops ops = {.reboot = by_bmc, .free = device_free};
     struct reboot_device *device = own_calloc(1, sizeof(*device));
-    device->address = own_strdup(options->address);
+    device->address = own_strdup(text_or_empty(options->address));
     device->credentials = own_strdup(options->credentials);
     device->ca_file = own_strdup(text_or_empty(options->ca_file));
     device->system = own_strdup(text_or_empty(options->system));

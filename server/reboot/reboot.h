@@ -16,7 +16,8 @@ struct reboot_target {
     const char *node;
     const char *instance_id;
     const char *ref;     /* the provider's id of the machine; "": it took ours */
-    const char *address; /* of the instance; "": not known */
+    const char *address; /* of the instance, or of its machine in the inventory; "": not known */
+    const char *bmc;     /* as the inventory has it: an address or a URL; "": not known */
     const char *boot_id; /* that is to end; "": not known */
     const char *key;     /* of the try */
 };

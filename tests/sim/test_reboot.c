@@ -2,6 +2,7 @@
  * Reboots by the methods of a group: which is tried after which, what counts as success, and that a machine is rebooted once, whoever
  * dies meanwhile. SSH and the BMC are devices here that do what the test says, and that reboot again for each call they get.
  */
+#include "db/machine.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
@@ -19,6 +20,7 @@ enum conduct {
 struct reboot_device {
     struct sim *sim;
     enum conduct conduct[REBOOT_METHOD_COUNT];
+    char bmc[MACHINE_BMC_MAX_BYTES], address[ADDRESS_MAX_BYTES]; /* that it was last asked about */
     int asked[REBOOT_METHOD_COUNT], reboots;
 };
 static struct reboot_device device;
@@ -31,6 +33,8 @@ static int reboot(struct reboot_device *d, const struct reboot_target *target, e
         return status;
     enum conduct conduct = d->conduct[method];
     d->asked[method]++;
+    snprintf(d->bmc, sizeof(d->bmc), "%s", target->bmc);
+    snprintf(d->address, sizeof(d->address), "%s", target->address);
     snprintf(ret_error, REBOOT_ERROR_MAX, "as it was told");
     if (conduct == REBOOTS || conduct == LOSES_ITS_REPLY) {
         fake_instance_boot(&d->sim->provider, fake_provider_find(&d->sim->provider, target->instance_id));
@@ -154,6 +158,30 @@ static void a_lost_reply_is_waited_for(void **state)
     sim_close(&sim);
 }
 
+static int own_machine(struct db_tx *tx, void *arg)
+{
+    const struct fake_instance *instance = arg;
+    struct machine machine = {.name = "m-7", .provider = "fake", .address = "10.0.0.7", .bmc = "10.1.0.7"};
+    int status = db_machine_insert(tx, &machine);
+    struct machine_use use = {.machine_id = machine.id, .node_id = instance->node_row, .taken_at = 1};
+    snprintf(use.instance_id, sizeof(use.instance_id), "%s", instance->id);
+    snprintf(use.launch_key, sizeof(use.launch_key), "%s", instance->key);
+    return status == 0 ? db_machine_use_insert(tx, &use) : status;
+}
+
+static void the_inventory_says_where_a_bmc_is(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"bmc\"]}");
+    struct fake_instance *instance = fake_provider_of_node(&sim.provider, "gpu-1");
+    assert_int_equal(db_write(sim.service.db, "test", own_machine, instance), 0);
+    (void)strike(&sim);
+    assert_string_equal(device.bmc, "10.1.0.7");
+    assert_string_not_equal(device.address, "");
+    sim_close(&sim);
+}
+
 /* --- killed at every point ------------------------------------------------------------------------------------- */
 
 enum death { DEATH_TURN, DEATH_BEFORE_CALL, DEATH_AFTER_CALL, DEATHS };
@@ -223,6 +251,7 @@ int main(void)
         cmocka_unit_test(the_agent_reboots_its_machine),
         cmocka_unit_test(when_all_fail_the_machine_is_replaced),
         cmocka_unit_test(a_lost_reply_is_waited_for),
+        cmocka_unit_test(the_inventory_says_where_a_bmc_is),
         cmocka_unit_test(ssh_reboots_once_whoever_dies),
         cmocka_unit_test(an_agent_reboots_once_whoever_dies),
         cmocka_unit_test(a_provider_reboots_once_whoever_dies),

@@ -161,6 +161,7 @@ static int call_reboot(struct rcall *call, const struct provider_target *target)
                                           .instance_id = call->instance_id,
                                           .ref = call->provider_ref,
                                           .address = call->address,
+                                          .bmc = call->bmc,
                                           .boot_id = call->boot_id,
                                           .key = call->key};
     if (call->reboot.ops != NULL)

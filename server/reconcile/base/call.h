@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_RECONCILE_BASE_CALL_H
 #define HOLDFAST_SERVER_RECONCILE_BASE_CALL_H
 
+#include "model/machine.h"
 #include "server/provider/provider.h"
 #include "server/reboot/reboot.h"
 #include "server/scheduler/scheduler.h"
@@ -46,7 +47,8 @@ struct rcall {
     struct provider_driver provider;
     struct reboot_driver reboot; /* of a reboot: by whom; ops NULL: by the scheduler of link, or else by the provider */
     enum reboot_method method;
-    char boot_id[BOOT_ID_MAX_BYTES], address[ADDRESS_MAX_BYTES]; /* of the machine that is rebooted */
+    char boot_id[BOOT_ID_MAX_BYTES], address[ADDRESS_MAX_BYTES],
+        bmc[MACHINE_BMC_MAX_BYTES]; /* of the machine that is rebooted */
     char cluster[NAME_MAX_BYTES], group[NAME_MAX_BYTES], instance_type[NAME_MAX_BYTES];
     char node[NODE_NAME_MAX_BYTES];
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES], zone[ZONE_MAX_BYTES];

@@ -9,6 +9,7 @@
 #include "server/reconcile/operation/reboot.h"
 #include "base/text.h"
 #include "db/cluster.h"
+#include "db/machine.h"
 #include "db/reboot.h"
 #include "policy/reboot.h"
 #include "server/reconcile/base/call.h"
@@ -166,6 +167,23 @@ static int64_t deadline_of(const struct work *w, enum reboot_method method)
     }
 }
 
+/* Where the machine is, if it is one of an inventory's. */
+static void find_machine(struct work *w, struct rcall *call)
+{
+    struct machine_use use;
+    autofree struct machine *machine = own_calloc(1, sizeof(*machine));
+    int status = db_machine_use_by_instance(w->turn->tx, w->instance.instance_id, &use);
+    if (status == 0)
+        status = db_machine_get_row(w->turn->tx, use.machine_id, machine);
+    if (status != 0) {
+        work_did(w, status == STATUS_NOT_FOUND ? 0 : status);
+        return;
+    }
+    text_copy_cut(call->bmc, sizeof(call->bmc), machine->bmc);
+    if (call->address[0] == '\0')
+        text_copy_cut(call->address, sizeof(call->address), machine->address);
+}
+
 static struct rcall *device_call(struct work *w, const struct reboot_driver *driver, const char *section)
 {
     if (driver->ops == NULL) {
@@ -179,6 +197,7 @@ static struct rcall *device_call(struct work *w, const struct reboot_driver *dri
     text_copy_cut(call->provider_ref, sizeof(call->provider_ref), w->instance.provider_ref);
     text_copy_cut(call->address, sizeof(call->address), w->instance.address);
     text_copy_cut(call->boot_id, sizeof(call->boot_id), w->op.old_boot);
+    find_machine(w, call);
     return call;
 }
 

@@ -10,12 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-static const struct reboot_target machine = {
-    .node = "gpu-1", .instance_id = "i-0a", .ref = "rack1.u4", .address = "10.0.0.7", .boot_id = "b", .key = "o/1"};
+static const struct reboot_target machine = {.node = "gpu-1",
+                                             .instance_id = "i-0a",
+                                             .ref = "rack1.u4",
+                                             .address = "10.0.0.7",
+                                             .bmc = "",
+                                             .boot_id = "b",
+                                             .key = "o/1"};
 
 static void a_pattern_is_expanded(void **state)
 {
@@ -37,6 +43,43 @@ static void a_pattern_is_expanded(void **state)
     odd.ref = "";
     assert_int_equal(reboot_expand("%r", &odd, text, sizeof(text)), 0);
     assert_string_equal(text, "i-0a");
+}
+
+static void what_people_write_for_a_bmc_is_located(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bmc, *address, *path;
+    } good[] = {
+        {"10.1.0.7", "https://10.1.0.7", ""},
+        {"bmc-7.example:8443", "https://bmc-7.example:8443", ""},
+        {"[fd00::7]", "https://[fd00::7]", ""},
+        {"https://bmc-7.example", "https://bmc-7.example", ""},
+        {"https://bmc-7.example/", "https://bmc-7.example", ""},
+        {"https://bmc-7.example/redfish/v1/", "https://bmc-7.example", ""},
+        {"https://10.1.0.7/redfish/v1/Systems/1", "https://10.1.0.7", "/redfish/v1/Systems/1"},
+        {"10.1.0.7/redfish/v1/Systems/1", "https://10.1.0.7", "/redfish/v1/Systems/1"},
+    };
+    static const char *const bad[] = {"",
+                                      "http://10.1.0.7",
+                                      "ftp://10.1.0.7",
+                                      "https://",
+                                      "https://10.1.0.7/v1/audit",
+                                      "https://10.1.0.7/redfish/v1/../x",
+                                      "https://user:pw@10.1.0.7",
+                                      "a b"};
+    char address[BMC_ADDRESS_MAX_BYTES], path[BMC_ADDRESS_MAX_BYTES];
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        assert_int_equal(bmc_locate(good[i].bmc, address, path), 0);
+        assert_string_equal(address, good[i].address);
+        assert_string_equal(path, good[i].path);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(bmc_locate(bad[i], address, path), STATUS_INVALID);
+    char *longest = own_calloc(1, 400);
+    memset(longest, 'a', 399);
+    assert_int_equal(bmc_locate(longest, address, path), STATUS_INVALID);
+    free(longest);
 }
 
 static void credentials_are_those_of_the_address_or_the_default(void **state)
@@ -149,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pattern_is_expanded),
+        cmocka_unit_test(what_people_write_for_a_bmc_is_located),
         cmocka_unit_test(credentials_are_those_of_the_address_or_the_default),
         cmocka_unit_test(the_only_system_is_found),
         cmocka_unit_test(a_system_says_how_it_is_reset),

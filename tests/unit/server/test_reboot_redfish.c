@@ -119,7 +119,7 @@ static void handle(const char *request, size_t len, struct fake_answer *answer, 
 static int reboot(struct bmc *bmc, enum misdeed misdeed, enum reboot_method method)
 {
     const struct reboot_target target = {
-        .node = "n", .instance_id = "i-1", .ref = "", .address = "127.0.0.1", .boot_id = "b", .key = "o/1"};
+        .node = "n", .instance_id = "i-1", .ref = "", .address = "127.0.0.1", .bmc = "", .boot_id = "b", .key = "o/1"};
     const struct reboot_bmc_options options = {
         .address = fake_server_url(bmc->server), .credentials = credentials, .timeout_ms = 1000};
     struct reboot_driver driver = reboot_bmc_new(&options);

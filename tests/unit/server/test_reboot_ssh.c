@@ -111,8 +111,13 @@ static struct reboot_ssh_options options(const char *command)
 
 static int reboot_with(const struct reboot_ssh_options *how, const char *boot_id)
 {
-    const struct reboot_target target = {
-        .node = "n-1", .instance_id = "i-1", .ref = "", .address = "127.0.0.1", .boot_id = boot_id, .key = "o/1"};
+    const struct reboot_target target = {.node = "n-1",
+                                         .instance_id = "i-1",
+                                         .ref = "",
+                                         .address = "127.0.0.1",
+                                         .bmc = "",
+                                         .boot_id = boot_id,
+                                         .key = "o/1"};
     struct reboot_driver driver = reboot_ssh_new(how);
     int status = driver.ops->reboot(driver.self, &target, REBOOT_METHOD_SSH, error);
     driver.ops->free(driver.self);
