@@ -1,5 +1,6 @@
 // One cluster: how it stands, what waits for a person, what goes on, the fleet map, its groups and its nodes.
 import { ask, maybe, segment } from './api.js';
+import { jobsOn } from './dialog.js';
 import { h, link, nodeLink, nodePath, path, same, table } from './dom.js';
 import { fleet } from './fleet.js';
 import { ago, plural, since } from './format.js';
@@ -77,14 +78,16 @@ const progressOf = (o) => o.progress ? `${o.progress.nodesInService} of ${plural
 const operations = (cluster, items) => h('ul', { class: 'going', key: 'operations' }, items.map((o) => h('li', { key: o.id }, h('div', {}, h('strong', {}, link(path('operations', o.id), o.kind), o.node && [' ', nodeLink(cluster, o.node)]), ' ', h('span', { class: 'quiet' }, progressOf(o), ' · ', since(o.createdAt), ' · ', o.actor)),
   o.steps.length > 0 && h('progress', { max: o.steps.length, value: done(o.steps), 'aria-label': `${o.kind} ${o.node ?? ''}: ${done(o.steps)} of ${o.steps.length} steps` }))));
 
-function groupTable(view, known) {
+function groupTable({ view, known, jobs, nodes }) {
+  const idle = {};
+  if (view.orchestrator !== 'none' && jobs && !jobs.unknown) for (const n of nodes) if (lookOf(n) === 'ok' && !jobs.on.has(n.name)) idle[n.group] = (idle[n.group] ?? 0) + 1;
   const held = (g) => [g.breaker.open && badge('breaker open', 'bad'), g.protection.on && badge('replacements stopped', 'bad'), g.capacity.short && badge('no capacity', 'warn'), g.failureMessage && h('span', {}, g.failureMessage)];
   const repairs = (g) => {
     const budget = budgetOf(g, known?.[g.name]);
     return `${g.nodesByState.repairing ?? 0}${budget === undefined ? '' : ` of ${budget}`}`;
   };
   return table([['Group', (g) => h('strong', {}, g.name)], ['State', (g) => badge(g.state)], ['In service', (g) => [`${g.nodesByState.ready ?? 0} of ${g.instanceCount}`, stateBar(g.nodesByState, g.instanceCount)]],
-    ['Repairs, budget', repairs], ['Spares', (g) => { const extra = Object.values(g.nodesByState).reduce((a, b) => a + b, 0) - g.instanceCount; return extra > 0 ? `${extra}` : ''; }], ['Holds its repairs', held]],
+    ['Repairs, budget', repairs], ...(view.orchestrator === 'none' ? [] : [['Idle', (g) => (jobs && !jobs.unknown ? `${idle[g.name] ?? 0}` : 'not known')]]), ['Holds its repairs', held]],
   view.instanceGroups, { key: (g) => g.name, nothing: 'The cluster has no groups. Add one to its file and run hpctl apply.' });
 }
 
@@ -108,25 +111,25 @@ export const cluster = {
     const standing = await standingOf(name);
     await nodes.fresh(() => part({ ...standing, nodes: nodes.list(), reading: true }));
     const all = nodes.list();
-    const [causes, known] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents), budgets(ctx.memory, name, standing.view.instanceGroups)]);
-    return { ...standing, nodes: all, causes, known };
+    const [causes, known, jobs] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents), budgets(ctx.memory, name, standing.view.instanceGroups), jobsOn(name)]);
+    return { ...standing, nodes: all, causes, known, jobs };
   },
   render(ctx, data) {
-    const { view, nodes, causes, known } = data;
+    const { view, nodes, causes } = data;
     const cluster = view.name;
     const waiting = waitingItems(ctx, data, causes);
     const itself = itselfItems(cluster, causes);
     const found = worstFirst(filtered(nodes, ctx.query));
     ctx.memory.found = found;
     return [
-      h('div', { class: 'page-head', key: 'head' }, h('p', { class: 'crumb' }, link('#/', 'Clusters'), ` / ${cluster}`), h('div', { class: 'row' }, link(path('clusters', cluster, 'jobs'), 'Jobs'), ctx.may('operator') && link(path('clusters', cluster, 'change'), 'Change'), ctx.may('operator') && !view.pause && actionButton('Pause', () => pause(ctx, cluster)))),
+      h('div', { class: 'page-head', key: 'head' }, h('p', { class: 'crumb' }, link('#/', 'Clusters'), ` / ${cluster}`), h('div', { class: 'row' }, link(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs'), ctx.may('operator') && link(path('clusters', cluster, 'change'), 'Change'), ctx.may('operator') && !view.pause && actionButton('Pause', () => pause(ctx, cluster)))),
       headlineView(data),
       h('section', { key: 'waiting', id: 'waiting' }, h('h2', {}, 'Waiting for you', waiting.length > 0 && h('span', { class: 'count' }, `${waiting.length}`)),
         waiting.length > 0 ? h('ul', { class: 'items' }, waiting) : h('p', { class: 'quiet' }, data.reading ? 'Reading …' : 'Nothing. You can go back to sleep.')),
       (view.activeOperations.length > 0 || itself.length > 0) && h('section', { key: 'going' }, h('h2', {}, 'Going on by itself'), operations(cluster, view.activeOperations), itself.length > 0 && h('ul', { class: 'items' }, itself)),
       h('section', { key: 'fleet' }, h('h2', {}, 'Fleet'), toolbar(ctx, data), h('div', { 'data-own': '', key: 'map', id: 'map' }),
         nodes.length === 0 && h('p', { class: 'empty' }, data.reading ? 'Reading the nodes …' : 'The cluster has no nodes yet.')),
-      h('section', { key: 'groups' }, h('h2', {}, 'Groups'), groupTable(view, known)),
+      h('section', { key: 'groups' }, h('h2', {}, 'Groups'), groupTable(data)),
       h('section', { key: 'nodes' }, h('h2', {}, found.length === nodes.length ? plural(nodes.length, 'node') : `${found.length} of ${plural(nodes.length, 'node')}`), nodeTable(ctx, cluster, found)),
       same(`hpctl cluster describe ${cluster}`, `GET /v1/clusters/${cluster}`),
     ];

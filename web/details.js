@@ -57,7 +57,7 @@ export const job = {
   title: ({ names }) => `Job ${names[1]}`,
   wants: (ctx, e) => /^(jobs|operation|verdict)/.test(e.kind),
   load: ({ names: [cluster, id] }) => ask(`clusters/${segment(cluster)}/jobs/${segment(id)}`),
-  render: ({ names: [cluster] }, j) => [crumb(path('clusters', cluster, 'jobs'), 'Jobs', j.id),
+  render: ({ names: [cluster] }, j) => [crumb(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs', j.id),
     titled({ FAILED: 'failed', NODE_FAIL: 'failed', COMPLETED: 'passed' }[j.state], `Job ${j.id}${j.name ? ` ${j.name}` : ''}`, badge(j.state), ` · ${j.user ?? ''} · ${plural(j.nodeCount, 'node')} ${j.nodes ?? ''}`),
     facts([['Reason', j.reason], ['Partition', j.partition], ['GPUs', j.gpus ? `${j.gpus}` : ''], ['Submitted', when(j.submittedAt)], ['Began', when(j.startedAt)], ['Ends by', when(j.endsBy)], ['Ended', when(j.endedAt)], ['Restarts', `${j.restarts}`], ['Goodput', j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 1000) / 10}%`], ['Lost', j.goodput && `${duration(1000 * j.goodput.lostNodeSeconds)} of node time`], ['Counted', j.goodput?.method]]),
     h('section', { key: 'faults' }, h('h2', {}, 'What hit its nodes'), table([['Node', (f) => nodeLink(cluster, f.node)], ['Code', (f) => f.code], ['Severity', (f) => badge(f.severity)], ['When', (f) => ago(f.lastAt)], ['Line', (f) => f.rawLine && h('code', {}, f.rawLine)]], j.faults, { key: (f) => `${f.id}`, nothing: 'No fault hit its nodes.' })),

@@ -6,16 +6,16 @@ import { clusterNames } from './fleet.js';
 const ROWS = 100;
 const SOUGHT = 1000; // rows that are looked through for a filter which hpd's list does not have
 
-function field(ctx, clusters, { name, label, options, text, placeholder }) {
+function field(ctx, clusters, { name, label, options, text, placeholder, first }) {
   const now = ctx.query[name] ?? '';
   if (text) return h('label', { key: name }, label, h('input', { type: 'search', value: now, placeholder, oninput: (e) => ctx.set({ [name]: e.target.value.trim() }) }));
   const words = options === 'clusters' ? clusters : options;
   if (options === 'clusters' && words.length < 2) return undefined;
-  return h('label', { key: name }, label, h('select', { onchange: (e) => ctx.set({ [name]: e.target.value }) }, h('option', { value: '' }, 'all'), words.map((w) => h('option', { value: w, selected: w === now }, w))));
+  return h('label', { key: name }, label, h('select', { onchange: (e) => ctx.set({ [name]: e.target.value }) }, !first && h('option', { value: '' }, 'all'), words.map((w) => h('option', { value: w, selected: w === now }, w))));
 }
 
 /*
- * spec: title, path(ctx) of the list, filters [{name, label, options | text, local}], columns, key, nothing, hpctl(query), wants, intro, body(rows) in
+ * spec: title, path(ctx, clusters) of the list, filters [{name, label, options | text, local}], columns, key, nothing, hpctl(query), wants, intro, body(rows) in
  * place of the table, buttons(ctx), whole for a list without pages. A filter that is local is applied here, to the rows that were read.
  */
 export function listView(spec) {
@@ -27,27 +27,29 @@ export function listView(spec) {
     title: () => spec.title,
     wants: spec.wants,
     async load(ctx) {
-      const sought = locals.some((f) => ctx.query[f.name]);
+      const sought = locals.some((f) => !f.first && ctx.query[f.name]);
       const size = Math.max(ctx.memory.rows ?? ROWS, sought ? SOUGHT : 0);
       if (spec.whole) return { clusters: [], items: (await ask(spec.path(ctx))).items };
-      const [clusters, { items, more }] = await Promise.all([clusterNames(), spec.path(ctx) ? pages(spec.path(ctx), { ...asked(ctx), ...spec.fixed?.(ctx), limit: Math.min(size, 500) }, size) : { items: [] }]);
+      const clusters = await clusterNames();
+      const path = spec.path(ctx, clusters);
+      const { items, more } = path ? await pages(path, { ...asked(ctx), limit: Math.min(size, 500) }, size) : { items: [] };
       return { clusters, items, more };
     },
     render(ctx, { clusters, items, more }) {
       const rows = items.filter(fits(ctx));
-      const filtered = spec.filters.some((f) => ctx.query[f.name]);
+      const filtered = spec.filters.some((f) => !f.first && ctx.query[f.name]);
       const given = query(asked(ctx));
       return [
         h('div', { class: 'page-head', key: 'head' }, h('h1', {}, spec.title), h('div', { class: 'row' }, spec.buttons?.(ctx, items))),
         spec.intro && h('p', { class: 'quiet', key: 'intro' }, spec.intro),
         spec.filters.length > 0 && h('div', { class: 'toolbar', key: 'filters' }, spec.filters.map((f) => field(ctx, clusters, f))),
         rows.length === 0 && h('div', { class: 'empty', key: 'none' }, filtered ? h('p', {}, 'Nothing matches these filters. ', h('a', { href: `#${location.hash.slice(1).split('?')[0]}` }, 'Show all')) : spec.nothing),
-        rows.length > 0 && h('div', { key: 'rows' }, spec.body ? spec.body(rows, ctx) : table(spec.columns(ctx), rows, { key: spec.key })),
+        rows.length > 0 && h('div', { key: 'rows' }, spec.body ? spec.body(rows, ctx) : table(spec.columns(ctx, clusters), rows, { key: spec.key })),
         more && h('button', { type: 'button', key: 'more', onclick: () => {
           ctx.memory.rows = (ctx.memory.rows ?? ROWS) + 400;
           ctx.again();
         } }, 'Show more'),
-        same(spec.hpctl(ctx.query), `GET /v1/${spec.path(ctx) ?? ''}${given}`),
+        same(spec.hpctl(ctx.query), `GET /v1/${spec.path(ctx, clusters) ?? ''}${given}`),
       ];
     },
   };

@@ -8,6 +8,7 @@ import { SORTS, sortOf, timeline } from './timeline.js';
 const clusterFilter = { name: 'cluster', label: 'Cluster', options: 'clusters' };
 const nodeFilter = { name: 'node', label: 'Node', text: true, local: true, fits: hasWords('node') };
 const clusterLink = (row) => row.cluster && link(clusterPath(row.cluster), row.cluster);
+const clusterOf = (ctx, clusters) => ctx.query.cluster ?? clusters[0];
 const took = (from, to) => from && to && duration(Date.parse(to) - Date.parse(from));
 
 export const operations = listView({
@@ -40,11 +41,11 @@ export const events = listView({
 
 export const jobs = listView({
   title: 'Jobs', key: (j) => j.id, wants: (ctx, e) => /^(jobs|scheduler|operation)/.test(e.kind),
-  path: (ctx) => ctx.names[0] && `clusters/${encodeURIComponent(ctx.names[0])}/jobs`,
-  filters: [{ name: 'state', label: 'State', options: ['RUNNING', 'PENDING', 'COMPLETED', 'FAILED', 'NODE_FAIL', 'CANCELLED', 'TIMEOUT'], local: true, fits: (j, s) => j.state.startsWith(s) }, { name: 'q', label: 'Words', text: true, local: true, placeholder: 'id, name, user, node', fits: hasWords('id', 'name', 'user', 'account', 'partition', 'nodes') }],
-  columns: (ctx) => [['Job', (j) => link(path('clusters', ctx.names[0], 'jobs', j.id), j.id), 'nowrap'], ['Name', (j) => j.name], ['User', (j) => j.user], ['State', (j) => badge(j.state)], ['Nodes', (j) => [`${j.nodeCount}`, j.nodes && h('span', { class: 'quiet' }, ` ${j.nodes}`)]], ['Restarts', (j) => (j.restarts ? `${j.restarts}` : '')], ['Goodput', (j) => j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 100)}%`], ['Reason', (j) => j.reason], ['Began', (j) => ago(j.startedAt), 'nowrap'], ['Ends by', (j) => when(j.endsBy), 'nowrap']],
+  path: (ctx, clusters) => clusterOf(ctx, clusters) && `clusters/${encodeURIComponent(clusterOf(ctx, clusters))}/jobs`,
+  filters: [{ ...clusterFilter, local: true, first: true, fits: () => true }, { name: 'state', label: 'State', options: ['RUNNING', 'PENDING', 'COMPLETED', 'FAILED', 'NODE_FAIL', 'CANCELLED', 'TIMEOUT'], local: true, fits: (j, s) => j.state.startsWith(s) }, { name: 'q', label: 'Words', text: true, local: true, placeholder: 'id, name, user, node', fits: hasWords('id', 'name', 'user', 'account', 'partition', 'nodes') }],
+  columns: (ctx, clusters) => [['Job', (j) => link(path('clusters', clusterOf(ctx, clusters), 'jobs', j.id), j.id), 'nowrap'], ['Name', (j) => j.name], ['User', (j) => j.user], ['State', (j) => badge(j.state)], ['Nodes', (j) => [`${j.nodeCount}`, j.nodes && h('span', { class: 'quiet' }, ` ${j.nodes}`)]], ['Restarts', (j) => (j.restarts ? `${j.restarts}` : '')], ['Goodput', (j) => j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 100)}%`], ['Reason', (j) => j.reason], ['Began', (j) => ago(j.startedAt), 'nowrap'], ['Ends by', (j) => when(j.endsBy), 'nowrap']],
   nothing: h('p', {}, 'The scheduler shows no job of this cluster. A cluster without a scheduler has none.'),
-  hpctl: () => 'hpctl job list',
+  hpctl: (q) => `hpctl job list${option('cluster', q.cluster)}`,
 });
 
 export const checks = listView({

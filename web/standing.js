@@ -7,6 +7,7 @@ import { ago, list, plural, sentence, since } from './format.js';
 import { lookOf, natural } from './looks.js';
 
 const CAUSES = 12; // so many different reasons are asked about
+const APPROVALS = 5; // the others are on their own page, to be answered together
 const PERSON = new Set(['person-needed', 'failed', 'agent-not-seen', 'agent-never-seen', 'downed-by-scheduler', 'cordoned-only', 'held-by-others', 'slot-is-empty', 'repair-cancelled']);
 const known = new Map(); // explanations by node and what it stands on
 
@@ -124,13 +125,22 @@ const answerAll = (ctx, approval, yes) => async (event) => {
 
 const names = (cluster, nodes) => nodes.slice(0, 8).map((n, i) => [i > 0 && ', ', nodeLink(cluster, n.name)]).concat(nodes.length > 8 ? [` and ${nodes.length - 8} more`] : []);
 
+// The jobs that a repair of the node would hit, in a sentence; nothing where they are not known yet.
+function hits(jobs, node) {
+  if (!jobs) return undefined;
+  if (jobs.unknown) return 'Running jobs are not known.';
+  const on = jobs.on.get(node) ?? [];
+  return on.length === 0 ? 'No job runs on it.' : h('strong', {}, `Hits ${list(on.map((j) => `job ${j.id}${j.name ? ` ${j.name}` : ''} (${plural(j.nodeCount, 'node')})`))}.`);
+}
+
 // What a person has to do, most urgent first.
-export function waitingItems(ctx, { view, approvals, incidents }, causes) {
+export function waitingItems(ctx, { view, approvals, incidents, jobs }, causes) {
   const cluster = view.name;
   const operator = ctx.may('operator');
-  const items = approvals.map((a) => item({ key: `approval-${a.id}`, title: [`${a.action === 'replace' ? 'Replace' : 'Reboot'} `, nodeLink(cluster, a.node), '?'],
-    detail: [a.sentence, ' Asked ', ago(a.askedAt), '.'], command: operator ? undefined : `hpctl operation approve ${a.id}`,
+  const items = approvals.slice(0, APPROVALS).map((a) => item({ key: `approval-${a.id}`, title: [`${a.action === 'replace' ? 'Replace' : 'Reboot'} `, nodeLink(cluster, a.node), '?'],
+    detail: [a.sentence, ' Asked ', ago(a.askedAt), '. ', hits(jobs, a.node)], command: operator ? undefined : `hpctl operation approve ${a.id}`,
     buttons: [operator && actionButton('Approve', answerAll(ctx, a, true), 'primary'), operator && actionButton('Reject', answerAll(ctx, a, false)), link(path('approvals', a.id), 'Evidence and jobs')] }));
+  if (approvals.length > APPROVALS) items.push(item({ key: 'approvals', title: `${plural(approvals.length - APPROVALS, 'more repair')} ${approvals.length === APPROVALS + 1 ? 'waits' : 'wait'} for approval`, buttons: [link('#/approvals', 'Answer them together')] }));
   if (view.pause) items.push(item({ key: 'pause', title: ['Paused by ', view.pause.by, ' for ', since(view.pause.since)], detail: `${view.pause.reason ? `${sentence(view.pause.reason)} ` : ''}No repair begins by itself.`, command: operator ? undefined : `hpctl cluster resume ${cluster}`,
     buttons: operator && [actionButton('Resume', () => resume(ctx, cluster))] }));
   for (const g of view.instanceGroups ?? []) {
