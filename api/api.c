@@ -10,6 +10,7 @@
 #include "api/aws/sigv4.h"
 #include "api/intern.h"
 #include "api/listen.h"
+#include "api/refusals.h"
 #include "api/repeat.h"
 #include "api/stream.h"
 #include "base/status.h"
@@ -242,6 +243,7 @@ void api_free(struct api *api)
         return;
     pool_free(api->pool);
     stream_hub_free(api->hub);
+    refusals_free(api->refusals);
     api_metrics_free(api->metrics);
     sigv4_cache_free(api->signing_keys);
     repeats_free(api->repeats);
@@ -269,6 +271,7 @@ static struct api *api_new(const struct api_options *options, struct service *se
     api->metrics = api_metrics_new((int)workers);
     api->signing_keys = sigv4_cache_new();
     api->repeats = repeats_new(service->clock);
+    api->refusals = refusals_new(options->refusals_burst, options->refusal_delay_ms, options->slow_loopback);
     id_bytes(NULL, &api->id_prefix, sizeof api->id_prefix);
     return api;
 }

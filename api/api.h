@@ -29,7 +29,9 @@ struct api_options {
     /* Called once the port is known and before the first request is taken; may be NULL. */
     void (*bound)(uint16_t port, void *arg);
     /* For tests: 0 means the constants of api/http.h. */
-    int64_t first_request_ms, idle_ms, body_ms, reply_ms, tick_ms, keep_alive_ms;
+    int64_t first_request_ms, idle_ms, body_ms, reply_ms, tick_ms, keep_alive_ms, refusal_delay_ms;
+    int refusals_burst;
+    bool slow_loopback; /* wrong tokens from there, too */
 };
 
 #define API_WORKERS_DEFAULT 2

@@ -15,6 +15,7 @@
 #include <microhttpd.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* --- answers --------------------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ static void respond(struct http_request *r, unsigned status, struct http_respons
     r->response_shared = shared;
     r->status = status;
     if (r->state == REQUEST_DEFERRED) {
-        atomic_store(&r->answered, true);
+        atomic_store(&r->answered, r->not_before_ms == 0);
         inbox_push(r);
     }
 }
@@ -45,6 +46,13 @@ void http_respond(struct http_request *r, unsigned status, struct http_response 
 void http_respond_shared(struct http_request *r, unsigned status, struct http_response *response)
 {
     respond(r, status, response, true);
+}
+
+void http_respond_later(struct http_request *r, unsigned status, struct http_response *response, int64_t after_ms)
+{
+    if (r->state == REQUEST_DEFERRED)
+        r->not_before_ms = clock_mono_ms(r->worker->server->options.clock) + after_ms;
+    respond(r, status, response, false);
 }
 
 void http_respond_long(struct http_request *r, unsigned status, struct http_response *response)
@@ -257,6 +265,11 @@ void http_defer(struct http_request *r)
     atomic_fetch_add_explicit(&r->worker->deferred, 1, memory_order_relaxed);
 }
 
+bool http_is_deferred(const struct http_request *r)
+{
+    return r->state == REQUEST_DEFERRED;
+}
+
 bool http_stopping(const struct http_request *r)
 {
     return atomic_load_explicit(&r->worker->server->stopping, memory_order_relaxed);
@@ -287,6 +300,8 @@ static int64_t content_length_of(const struct http_request *r)
 static enum MHD_Result request_begin(struct http_request *r, const char *path, const char *method)
 {
     struct http_server *s = r->worker->server;
+    if (r->guard.strict.heads < ++r->begun)
+        return MHD_NO; /* nobody has looked at its head */
     r->started = true;
     r->state = REQUEST_READING;
     r->method = method;
@@ -436,6 +451,8 @@ static void connection_open(struct worker *w, struct MHD_Connection *mhd, void *
     r->worker = w;
     r->mhd = mhd;
     r->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    if (!guard_begin(&r->guard, r->fd, w->server->options.cert_pem != NULL))
+        shutdown(r->fd, SHUT_RDWR);
     atomic_fetch_add_explicit(&w->connections, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&w->accepted, 1, memory_order_relaxed);
     deadline_enter(&w->deadlines, &r->deadline, DEADLINE_FIRST, w->now_ms);
@@ -453,6 +470,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
     struct http_request *r = *context;
     *context = NULL;
     deadline_enter(&w->deadlines, &r->deadline, DEADLINE_NONE, 0);
+    guard_end(&r->guard);
     atomic_fetch_sub_explicit(&w->connections, 1, memory_order_relaxed);
     r->closed = true;
     if (!atomic_load(&r->queued)) /* else the inbox still holds it and frees it */
@@ -466,11 +484,34 @@ void request_look(struct http_request *r)
         free(r);
         return;
     }
+    if (r->not_before_ms != 0) {
+        r->late_next = r->worker->late;
+        r->worker->late = r;
+        return;
+    }
     if (!r->suspended || (r->state == REQUEST_DEFERRED && !atomic_load(&r->answered)))
         return;
     r->suspended = false;
     r->worker->suspended--;
     MHD_resume_connection(r->mhd);
+}
+
+void requests_late(struct worker *w)
+{
+    struct http_request *wait = NULL;
+    bool stopping = atomic_load(&w->server->stopping);
+    for (struct http_request *r = TAKE(w->late), *next; r != NULL; r = next) {
+        next = r->late_next;
+        if (r->not_before_ms > w->now_ms && !stopping) {
+            r->late_next = wait;
+            wait = r;
+            continue;
+        }
+        r->not_before_ms = 0;
+        atomic_store(&r->answered, true);
+        request_look(r);
+    }
+    w->late = wait;
 }
 
 /* --- for the loop ----------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #define HOLDFAST_API_HTTP_INTERN_H
 
 #include "api/deadline.h"
+#include "api/guard.h"
 #include "api/http.h"
 
 #include <pthread.h>
@@ -26,6 +27,8 @@ struct http_request {
     struct worker *worker;
     struct MHD_Connection *mhd;
     struct deadline deadline;
+    struct guard guard;
+    uint64_t begun; /* requests of this connection */
     int fd;
     enum request_state state;
     bool started, suspended, closed, direct, takes_long;
@@ -41,6 +44,8 @@ struct http_request {
     size_t body_len, body_capacity, body_max, discarded;
     int64_t content_length;
 
+    int64_t not_before_ms; /* an answer that waits; 0: none does */
+    struct http_request *late_next;
     atomic_bool answered; /* a deferred request has its answer */
     atomic_bool queued;   /* it is in the inbox */
     struct http_request *inbox_next;
@@ -54,6 +59,7 @@ struct worker {
     int index, listen_fd, loop_fd, wake_fd, tick_fd;
     _Atomic(struct http_request *) inbox;
     struct deadlines deadlines;
+    struct http_request *late; /* whose answers wait */
     int64_t now_ms, stop_at_ms;
     int64_t busy;      /* requests between begin and end */
     int64_t suspended; /* of these, those libmicrohttpd does not look at; it must not be stopped before they are none */
@@ -87,6 +93,8 @@ void mhd_run(struct worker *w);
 void mhd_quiesce(struct worker *w);
 /* The request was pushed: goes on with it if it waits and has what it waited for. Frees it if its connection is gone. */
 void request_look(struct http_request *r);
+/* Goes on with those whose answers waited long enough. */
+void requests_late(struct worker *w);
 /* Closes all connections. None may be suspended. */
 void mhd_stop(struct worker *w);
 

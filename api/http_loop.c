@@ -103,8 +103,10 @@ static void *worker_run(void *arg)
                 inbox_drain(w);
             if (events[i].data.fd == w->tick_fd) {
                 uint64_t ticks;
-                if (read(w->tick_fd, &ticks, sizeof ticks) == sizeof ticks)
+                if (read(w->tick_fd, &ticks, sizeof ticks) == sizeof ticks) {
                     expire(w);
+                    requests_late(w);
+                }
             }
         }
         mhd_run(w);

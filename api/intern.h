@@ -11,6 +11,7 @@
 
 struct stream_hub;
 struct repeats;
+struct refusals;
 struct repeat_reply;
 struct sigv4_cache;
 
@@ -23,6 +24,7 @@ struct api {
     struct metrics *metrics;
     struct sigv4_cache *signing_keys;
     struct repeats *repeats;
+    struct refusals *refusals;
     char *scratch;                  /* API_SCRATCH_BYTES a worker */
     struct http_response **nothing; /* "{}", one a worker, so that no two threads count its users at once */
     uint32_t id_prefix;             /* of this process's request ids */

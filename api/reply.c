@@ -5,6 +5,7 @@
 #include "api/audit.h"
 #include "api/aws/api.h"
 #include "api/intern.h"
+#include "api/refusals.h"
 #include "api/render.h"
 #include "api/repeat.h"
 #include "base/id.h"
@@ -207,6 +208,15 @@ void api_reply_nothing(struct api_call *call)
     http_respond_shared(call->http, 200, call->api->nothing[http_worker(call->http)]);
 }
 
+/* Of a token that was looked up and is wrong. */
+static int64_t refusal_late_ms(const struct api_call *call)
+{
+    char peer[ADDRESS_TEXT_MAX];
+    http_peer(call->http, peer);
+    return refusals_delay_ms(call->api->refusals, peer, http_peer_is_loopback(call->http),
+                             clock_mono_ms(call->service->clock));
+}
+
 /* Extra headers that some refusals must have. */
 static void problem_headers(struct http_response *response, enum problem_code code, const char *allow)
 {
@@ -243,7 +253,11 @@ static void problem_reply(struct api_call *call, enum problem_code code, const c
     struct http_response *response = response_new(text, strlen(text), PROBLEM_TYPE, id);
     settle(call, NULL);
     problem_headers(response, code, allow);
-    http_respond(call->http, (unsigned)status, response);
+    int64_t late_ms = code == PROBLEM_UNAUTHENTICATED && http_is_deferred(call->http) ? refusal_late_ms(call) : 0;
+    if (late_ms > 0)
+        http_respond_later(call->http, (unsigned)status, response, late_ms);
+    else
+        http_respond(call->http, (unsigned)status, response);
 }
 
 void api_problem(struct api_call *call, const struct problem *problem)

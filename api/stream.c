@@ -432,6 +432,16 @@ bool stream_open(struct stream_hub *hub, struct http_request *http, const char *
     return taken;
 }
 
+void stream_hub_recheck(struct stream_hub *hub)
+{
+    pthread_mutex_lock(&hub->lock);
+    for (struct stream *st = hub->head; st != NULL; st = st->next)
+        st->checked_ms = hub_now(hub) - STREAM_RECHECK_MS;
+    hub->woken = true;
+    pthread_cond_signal(&hub->more);
+    pthread_mutex_unlock(&hub->lock);
+}
+
 int stream_count(struct stream_hub *hub)
 {
     pthread_mutex_lock(&hub->lock);

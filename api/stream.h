@@ -32,6 +32,8 @@ void stream_hub_wake(struct stream_hub *hub);
  * else what is newer than that event. bearer is checked again now and then. */
 bool stream_open(struct stream_hub *hub, struct http_request *http, const char *bearer, const char *cluster,
                  const char *node, int64_t after);
+/* Tokens were deleted: those of open streams are looked at at once. Any thread. */
+void stream_hub_recheck(struct stream_hub *hub);
 int stream_count(struct stream_hub *hub);
 
 #endif

@@ -1,6 +1,8 @@
 /* Tokens: people's, with a role, and agents' to enrol with. The secret is shown once and never stored. */
+#include "api/intern.h"
 #include "api/page.h"
 #include "api/render.h"
+#include "api/stream.h"
 #include "api/v1/v1.h"
 #include "server/service/access/access.h"
 
@@ -184,8 +186,10 @@ void api_token_create(struct api_call *call)
 void api_token_delete(struct api_call *call)
 {
     struct problem problem;
-    if (service_token_delete(call->service, &call->actor, call->params[0], &problem) != 0)
+    if (service_token_delete(call->service, &call->actor, call->params[0], &problem) != 0) {
         api_problem(call, &problem);
-    else
-        api_reply_empty(call, 204);
+        return;
+    }
+    stream_hub_recheck(call->api->hub);
+    api_reply_empty(call, 204);
 }

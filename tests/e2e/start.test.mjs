@@ -81,6 +81,12 @@ test('other clients verify the address that hpd hands out by what hpctl ca print
       assert.match((await shakeHands(old)).cipher, /GCM|CHACHA20/);
       const cbc = await shakeHands({ ...old, ciphers: 'ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA' });
       assert.ok(cbc.error, JSON.stringify(cbc));
+      const raw = await new Promise((done, no) => {
+        let got = '';
+        const socket = connect({ host: '127.0.0.1', ...trusted }, () => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'));
+        socket.on('data', (data) => (got += data)).once('close', () => done(got)).once('error', no);
+      });
+      assert.deepEqual(raw.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 400'], raw);
       assert.equal(hpd.log.includes('made again for the same key'), name === 'new.example.org', hpd.log);
     } finally {
       hpd.kill();

@@ -59,8 +59,6 @@ test('what is not HTTP, or too much of it', async () => {
     ['GET /v1/clusters/%00 HTTP/1.1\r\nHost: x\r\n' + `Authorization: Bearer ${world.token}\r\n\r\n`, [400, 404]],
     ['GET /v1/clusters/..%2f..%2fetc HTTP/1.1\r\nHost: x\r\n' + `Authorization: Bearer ${world.token}\r\n\r\n`, [400, 404]],
     [post + 'Content-Length: 99999999999\r\n\r\n', [413]],
-    [post + 'Content-Length: 2\r\nContent-Length: 7\r\n\r\n{}xxxxx', [0, 400]],
-    [post + 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', [0, 400]],
     [post + 'Transfer-Encoding: chunked\r\n\r\nzz\r\n', [0, 400]],
   ];
   for (const [bytes, allowed] of cases) {
@@ -69,6 +67,41 @@ test('what is not HTTP, or too much of it', async () => {
     if (reply.status >= 400 && reply.text.includes('{')) assert.match(reply.text, /"code":"[a-z-]+"/);
     await alive();
   }
+});
+
+// What a proxy in front could read as other requests than hpd: one 400, the connection ends, and nothing behind it is a request.
+test('a message whose length two readers could take differently gets 400 and a close', async () => {
+  const inner = `GET /v1/clusters HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.token}\r\n\r\n`;
+  const post = `POST /v1/agent/verdicts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${a.credential}\r\nContent-Type: application/json\r\n`;
+  const get = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
+  const cases = {
+    'two differing Content-Length': `${post}Content-Length: 2\r\nContent-Length: 7\r\n\r\n{}${inner}`,
+    'Content-Length with Transfer-Encoding': `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+    'white space before the colon': `${post}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`,
+    'a NUL behind chunked': `${post}Transfer-Encoding: chunked\0\r\n\r\n0\r\n\r\n${inner}`,
+    'another coding': `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n${inner}`,
+    'two Host': `${get}Host: y\r\n\r\n${inner}`,
+    'a NUL in a header': `${get}X-A: b\0c\r\n\r\n${inner}`,
+    'a bare line feed': `GET /healthz HTTP/1.1\nHost: x\n\n${inner}`,
+    'a bare line feed after a header': `${get}X-A: b\n\r\n${inner}`,
+    'a folded line': `${get}X-A: b\r\n c\r\n\r\n${inner}`,
+    'a chunk with a bare line feed': `${post}Transfer-Encoding: chunked\r\n\r\n2\n{}\r\n0\r\n\r\n${inner}`,
+  };
+  for (const [what, bytes] of Object.entries(cases)) {
+    const reply = await world.raw(bytes, 10000);
+    assert.equal(reply.status, 400, `${what}: ${reply.text}`);
+    assert.ok(reply.closed, `${what}: not closed`);
+    assert.equal(reply.text.match(/HTTP\/1\.1/g).length, 1, `${what}: ${reply.text}`);
+    const [, length, body] = /Content-Length: (\d+)[\s\S]*?\r\n\r\n([\s\S]*)$/.exec(reply.text);
+    assert.equal(body.length, Number(length), what);
+    assert.equal(JSON.parse(body).code, 'bad-request');
+  }
+  // A good request before it is answered; a good one cut in pieces is good.
+  const mixed = await world.raw(`${get}\r\n${cases['two Host']}`, 10000);
+  assert.deepEqual(mixed.text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 400']);
+  assert.ok(mixed.closed);
+  assert.equal((await world.raw(`${get}\r\n${get}\r\n`)).text.match(/HTTP\/1\.1 200/g).length, 2);
+  await alive();
 });
 
 test('bodies: oversized, deep, not JSON, not UTF-8, with unknown members', async () => {

@@ -309,6 +309,33 @@ static void test_stopping_ends_streams(void **state)
     follower_close(&f);
 }
 
+/* Long before its token is looked at again by itself. */
+static void test_a_deleted_token_ends_its_stream(void **state)
+{
+    (void)state;
+    struct reply made = client_ask(&aw, "POST", "/v1/tokens", aw.admin, NULL,
+                                   "{\"kind\":\"api\",\"name\":\"eve\",\"role\":\"viewer\"}");
+    assert_int_equal(made.status, 201);
+    auto_json json_t *token = json_loads(made.body, 0, NULL);
+    struct follower f = {.fd = client_connect(&aw)}, other = follow("", NULL);
+    autofree char *request =
+        client_request("GET", "/v1/events/stream", json_string_value(json_object_get(token, "secret")), NULL, NULL);
+    client_send(f.fd, request);
+    wait_for_text(&f, ": the timeline follows\n\n");
+    int64_t began_us = clock_stopwatch_us();
+    autofree char *path = own_printf("/v1/tokens/%s", json_string_value(json_object_get(token, "id")));
+    struct reply gone = client_ask(&aw, "DELETE", path, aw.admin, NULL, NULL);
+    assert_int_equal(gone.status, 204);
+    while (follower_more(&f))
+        assert_true(clock_stopwatch_us() - began_us < STREAM_RECHECK_MS * 1000 / 2);
+    assert_true(f.ended);
+    wait_for_text(&other, ": keep-alive\n\n"); /* somebody else's goes on */
+    reply_free(&made);
+    reply_free(&gone);
+    follower_close(&f);
+    follower_close(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_bad_last_event_id),
         cmocka_unit_test(test_streams_are_bounded_and_forgotten),
         cmocka_unit_test(test_a_slow_client_is_dropped),
+        cmocka_unit_test(test_a_deleted_token_ends_its_stream),
         cmocka_unit_test(test_stopping_ends_streams),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
