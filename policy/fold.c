@@ -282,7 +282,8 @@ static int weight(const struct finding *finding)
         return 1; /* "None" is a statement, not an absence */
     if (finding->row != NULL && finding->row->sympathetic && finding->action == ACTION_CLASS_WATCH)
         return 1;
-    return finding->rate_exceeded && finding->action == ACTION_CLASS_WATCH ? 4 : weights[finding->action];
+    bool asks = finding->rate_exceeded || finding->row == NULL; /* what nobody knows needs somebody's word */
+    return asks && finding->action == ACTION_CLASS_WATCH ? 4 : weights[finding->action];
 }
 
 static bool leads(const struct finding *a, const struct finding *b)

@@ -12,7 +12,8 @@ static int count_decisions(struct sim *sim, const char *node)
 }
 
 /* The node has been told of once, then comes the other one, twice. */
-static void second_is_told(uint64_t seed, int first, enum node_state state_then, int second, const char *words)
+static void second_is_told(uint64_t seed, int first, enum node_state state_then, int64_t later_ms, int second,
+                           const char *words)
 {
     struct sim sim;
     sim_open(&sim, seed, true);
@@ -20,7 +21,7 @@ static void second_is_told(uint64_t seed, int first, enum node_state state_then,
     sim_run(&sim, MS_PER_MIN);
     sim_verdict(&sim, "gpu-1", first, SEVERITY_WARN);
     sim_settle(&sim);
-    sim_run(&sim, 10 * MS_PER_MIN);
+    sim_run(&sim, later_ms);
     assert_int_equal(sim_state(&sim, "gpu-1"), state_then);
     assert_int_equal(count_decisions(&sim, "gpu-1"), 1);
     for (int i = 0; i < 3; i++) {
@@ -38,25 +39,38 @@ static void second_is_told(uint64_t seed, int first, enum node_state state_then,
 static void a_programs_fault_on_a_degraded_node(void **state)
 {
     (void)state;
-    second_is_told(700, POOR_PATH, NODE_STATE_READY, PROGRAM_FAULT, "xid.31");
+    second_is_told(700, POOR_PATH, NODE_STATE_READY, 10 * MS_PER_MIN, PROGRAM_FAULT, "xid.31");
 }
 
 static void an_unknown_code_on_a_degraded_node(void **state)
 {
     (void)state;
-    second_is_told(701, POOR_PATH, NODE_STATE_READY, NOBODY_KNOWS, "xid.9999");
+    second_is_told(701, POOR_PATH, NODE_STATE_READY, 10 * MS_PER_MIN, NOBODY_KNOWS, "xid.9999");
+}
+
+/* Within the minute in which findings are folded. */
+static void a_programs_fault_at_once(void **state)
+{
+    (void)state;
+    second_is_told(704, POOR_PATH, NODE_STATE_READY, 5 * MS_PER_S, PROGRAM_FAULT, "xid.31");
+}
+
+static void an_unknown_code_at_once(void **state)
+{
+    (void)state;
+    second_is_told(705, POOR_PATH, NODE_STATE_READY, 5 * MS_PER_S, NOBODY_KNOWS, "xid.9999");
 }
 
 static void a_programs_fault_on_a_held_node(void **state)
 {
     (void)state;
-    second_is_told(702, FOR_A_PERSON, NODE_STATE_HELD, PROGRAM_FAULT, "xid.31");
+    second_is_told(702, FOR_A_PERSON, NODE_STATE_HELD, 10 * MS_PER_MIN, PROGRAM_FAULT, "xid.31");
 }
 
 static void an_unknown_code_on_a_held_node(void **state)
 {
     (void)state;
-    second_is_told(703, FOR_A_PERSON, NODE_STATE_HELD, NOBODY_KNOWS, "xid.9999");
+    second_is_told(703, FOR_A_PERSON, NODE_STATE_HELD, 10 * MS_PER_MIN, NOBODY_KNOWS, "xid.9999");
 }
 
 int main(void)
@@ -64,6 +78,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_programs_fault_on_a_degraded_node),
         cmocka_unit_test(an_unknown_code_on_a_degraded_node),
+        cmocka_unit_test(a_programs_fault_at_once),
+        cmocka_unit_test(an_unknown_code_at_once),
         cmocka_unit_test(a_programs_fault_on_a_held_node),
         cmocka_unit_test(an_unknown_code_on_a_held_node),
     };
