@@ -136,8 +136,10 @@ static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot
                no_reset != NULL ? no_reset : "",
                no_reset != NULL ? ", so a reboot of the node is due" : "A reboot is due", ledger->reboots + 1,
                snapshot->settings.reboots_max, of_device ? " for this device" : "", span);
+    bool no_machine_helps = policy_is_gsp_like(lead->row) && !lead->driver_word;
     policy_say(outcome.refused_why, sizeof(outcome.refused_why),
-               lead->again == ACTION_CLASS_SUPPORT
+               no_machine_helps ? "a reboot may clear it; one that comes again and again within %s is for a person"
+               : lead->again == ACTION_CLASS_SUPPORT
                    ? "a reboot may clear it; a fault that comes back within %s is for a person"
                    : "a reboot may clear it; only a fault that comes back within %s costs the machine",
                span);
@@ -212,7 +214,9 @@ static struct policy_outcome reboot_or_more(const struct policy_snapshot *snapsh
     if (ledger->recurring != NULL)
         return policy_after_recurring(snapshot, ledger);
     const struct policy_repair *failed = policy_failed_probation(snapshot, lead, ledger, false);
-    if (failed != NULL && failed->kind != OPERATION_KIND_RESET)
+    /* The driver and its firmware come with the next machine, too: their own count ends in a person. */
+    bool no_machine_helps = policy_is_gsp_like(lead->row) && !lead->driver_word;
+    if (failed != NULL && failed->kind != OPERATION_KIND_RESET && !no_machine_helps)
         return policy_after_probation(snapshot, lead, ledger, failed);
     if (policy_is_lemon(settings, ledger))
         return policy_after_lemon(snapshot, lead, ledger);

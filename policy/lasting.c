@@ -115,11 +115,18 @@ struct policy_outcome policy_after_weak_findings(const struct folded *folded)
 
 bool policy_is_of_a_place(const char *code)
 {
-    static const char *const beginnings[] = {"net.link",      "net.ib.port", "net.ib.rate",  "net.ib.errors",
-                                             "net.ib.flap",   "net.route",   "net.dns",      "net.errors",
-                                             "net.drops",     "net.tcp",     "efa.port",     "kernel.link",
-                                             "node.mount",    "node.clock",  "nvidia.clock", "nvidia.temperature",
-                                             "node.temperat", "node.power",  "kernel.therm", "neuron.temperature"};
+    static const char *const beginnings[] = {"net.link",          "net.ib.port",
+                                             "net.ib.rate",       "net.ib.errors",
+                                             "net.ib.flap",       "net.route",
+                                             "net.dns",           "net.errors",
+                                             "net.drops",         "net.tcp",
+                                             "efa.port",          "kernel.link",
+                                             "node.mount",        "node.clock",
+                                             "nvidia.clock",      "nvidia.temperature",
+                                             "node.temperat",     "node.power",
+                                             "kernel.therm",      "neuron.temperature",
+                                             "nvidia.imex",       "dcgm.health.thermal",
+                                             "dcgm.health.power", "dcgm.imex"};
     for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
         if (text_starts_with(code, beginnings[i]))
             return true;

@@ -7,6 +7,9 @@
  *   watched, on the same device, by a rate → what the rate asks for, at its first finding
  *   reset, reboot → replace; for codes whose repeat is for a person: a person; after a reset: a reboot
  *
+ * A device is the same by its identity: what sits at the same PCI address of another machine is another one. Codes of the driver and its firmware, of which
+ * the table says that no new machine helps, go by their own count.
+ *
  * Each repair has its own, so a later one ends none. A program's fault never fails it, and a replacement goes on to be bounded by the slot's limit.
  */
 #include "policy/evaluate.h"
@@ -35,8 +38,10 @@ static bool fails(const struct finding *lead, const struct ledger *ledger, const
     const char *code = lead->verdict != NULL ? lead->verdict->code : POLICY_CODE_UNREACHABLE;
     enum fault_class now = fault_class_of(code), then = fault_class_of(text_or_empty(repair->code));
     bool of_class = text_equal(code, text_or_empty(repair->code)) || (now == then && now != FAULT_CLASS_UNKNOWN);
-    bool of_device =
-        ledger->device[0] != '\0' && policy_same_device(ledger->node, text_or_empty(repair->device), ledger->device);
+    /* A place in another machine holds another device, unless it is known to be the same piece. */
+    bool other_hardware = repair->kind == OPERATION_KIND_REPLACE && !repair->same_piece;
+    bool of_device = ledger->device[0] != '\0' && !other_hardware &&
+                     policy_same_device(ledger->node, text_or_empty(repair->device), ledger->device);
     return same_device ? of_device && of_class : of_device || of_class;
 }
 

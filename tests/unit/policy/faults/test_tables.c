@@ -171,6 +171,31 @@ static void what_lasts_is_not_watched_for_ever(void **state)
     for_each_row(check_lasting);
 }
 
+/* People read the last column to know what is done; it says no less and nothing else than the row. */
+static void check_words(const struct fault_table *table, const struct fault_row *row)
+{
+    char span[32];
+    if (!is_text_table(table))
+        return;
+    snprintf(span, sizeof(span), " %d h ", (int)(row->lasts_ms / STATE_EACH_MS));
+    bool for_person = strstr(row->sources, "person") != NULL, rebooted = strstr(row->sources, "rebooted") != NULL;
+    if (row->lasts_ms > 0 && strstr(row->sources, span) == NULL)
+        fail_msg("%s lasts%sand does not say so", row->code, span);
+    if (row->lasts_ms > 0 && (row->lasts_action == ACTION_CLASS_REBOOT ? !rebooted : !for_person))
+        fail_msg("%s does not say what follows when it lasts", row->code);
+    if (row->rate_count > 0 && row->rate_action == ACTION_CLASS_SUPPORT && !for_person)
+        fail_msg("%s does not say that its rate is for a person", row->code);
+    if (row->rate_count == 0 && row->lasts_ms == 0 && row->action == ACTION_CLASS_WATCH &&
+        strstr(row->sources, "for a person") != NULL)
+        fail_msg("%s says that a person follows, and none does", row->code);
+}
+
+static void rows_say_what_they_do(void **state)
+{
+    (void)state;
+    for_each_row(check_words);
+}
+
 static void rows_are_whole(void **state)
 {
     (void)state;
@@ -303,13 +328,10 @@ static void repeats_and_rates_have_a_golden_case(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_are_found),
-        cmocka_unit_test(rows_are_whole),
-        cmocka_unit_test(repairs_have_a_source),
-        cmocka_unit_test(rows_have_a_class),
-        cmocka_unit_test(what_lasts_is_not_watched_for_ever),
-        cmocka_unit_test(rows_have_a_golden_case),
-        cmocka_unit_test(repeats_and_rates_have_a_golden_case),
+        cmocka_unit_test(codes_are_found),         cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(rows_say_what_they_do),   cmocka_unit_test(repairs_have_a_source),
+        cmocka_unit_test(rows_have_a_class),       cmocka_unit_test(what_lasts_is_not_watched_for_ever),
+        cmocka_unit_test(rows_have_a_golden_case), cmocka_unit_test(repeats_and_rates_have_a_golden_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
