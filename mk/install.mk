@@ -27,7 +27,7 @@ install: all
 	cp -RPf docs/examples/providers $(DESTDIR)$(docdir)/examples
 	install -m 644 docs/provider-command.schema.json $(DESTDIR)$(docdir)
 	cp -RPf dist/prometheus dist/grafana $(DESTDIR)$(docdir)
-	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE openapi.yaml docs/*.md $(DESTDIR)$(docdir)
+	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE openapi.yaml docs/*.md docs/*.png $(DESTDIR)$(docdir)
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hpd.service.in >$(DESTDIR)$(unitdir)/hpd.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent.service.in >$(DESTDIR)$(unitdir)/hp-agent.service
 	sed 's|@bindir@|$(bindir)|' dist/systemd/hp-agent-lifecycle.conf.in >$(DESTDIR)$(docdir)/examples/hp-agent-lifecycle.conf

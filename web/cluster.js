@@ -73,10 +73,15 @@ function toolbar(ctx, { nodes, view }) {
 /* --- parts ----------------------------------------------------------------------------------------------------- */
 
 const done = (steps) => steps.filter((s) => s.state === 'done' || s.state === 'skipped').length;
-const progressOf = (o) => o.progress ? `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service${o.progress.nodesFailed ? `, ${o.progress.nodesFailed} failed` : ''}` : o.steps.find((s) => s.state === 'running')?.name ?? '';
+function stepOf(steps) {
+  const at = steps.findIndex((s) => s.state === 'running');
+  return at < 0 ? '' : `step ${at + 1} of ${steps.length}: ${steps[at].name}`;
+}
+const progressOf = (o) => o.progress ? `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service${o.progress.nodesFailed ? `, ${o.progress.nodesFailed} failed` : ''}` : stepOf(o.steps);
 
-const operations = (cluster, items) => h('ul', { class: 'going', key: 'operations' }, items.map((o) => h('li', { key: o.id }, h('div', {}, h('strong', {}, link(path('operations', o.id), o.kind), o.node && [' ', nodeLink(cluster, o.node)]), ' ', h('span', { class: 'quiet' }, progressOf(o), ' · ', since(o.createdAt), ' · ', o.actor)),
-  o.steps.length > 0 && h('progress', { max: o.steps.length, value: done(o.steps), 'aria-label': `${o.kind} ${o.node ?? ''}: ${done(o.steps)} of ${o.steps.length} steps` }))));
+const operations = (cluster, items) => h('ul', { class: 'going', key: 'operations' }, items.map((o) => h('li', { key: o.id },
+  o.steps.length > 0 ? h('progress', { max: o.steps.length, value: done(o.steps), 'aria-label': `${o.kind} ${o.node ?? ''}: ${done(o.steps)} of ${o.steps.length} steps` }) : h('span', {}),
+  h('div', {}, h('strong', {}, link(path('operations', o.id), o.kind), o.node && [' ', nodeLink(cluster, o.node)]), ' ', h('span', { class: 'quiet' }, progressOf(o), ' · for ', since(o.createdAt), ` · asked by ${o.actor}`)))));
 
 function groupTable({ view, known, jobs, nodes }) {
   const idle = {};
