@@ -21,11 +21,12 @@
 #define GUARDS_MAX (1 << 22) /* descriptors; the kernel gives the lowest number that is free */
 #define DRAIN_BYTES_MAX (256 * 1024)
 
-static const char REFUSAL[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\nContent-Length: "
-                              "178\r\nConnection: close\r\n\r\n"
-                              "{\"type\":\"urn:holdfast:problem:bad-request\",\"title\":\"The request cannot be "
-                              "understood\",\"status\":400,\"code\":\"bad-request\",\"detail\":"
-                              "\"The head or the length of the message is not as RFC 9112 wants it.\"}\n";
+#define REFUSAL_BODY                                                                                                \
+    "{\"type\":\"urn:holdfast:problem:bad-request\",\"title\":\"The request cannot be understood\",\"status\":400," \
+    "\"code\":\"bad-request\",\"detail\":\"The head or the length of the message is not as RFC 9112 wants it.\"}\n"
+static const char REFUSAL[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\n"
+                              "Content-Length: 199\r\nConnection: close\r\n\r\n" REFUSAL_BODY;
+_Static_assert(sizeof(REFUSAL_BODY) - 1 == 199, "the length that the head says");
 
 static _Atomic(struct guard *) *_Atomic guards;
 
