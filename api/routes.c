@@ -120,6 +120,10 @@ const struct api_route api_routes[] = {
     {"GET", "/v1/incidents/{incident}", "describeIncident", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_incident_describe},
     {"POST", "/v1/incidents/{incident}/end", "endIncident", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_incident_end},
 
+    {"GET", "/v1/providers", "listProviders", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_provider_list},
+    {"GET", "/v1/providers/{provider}", "describeProvider", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_provider_describe},
+    {"POST", "/v1/providers/{provider}/test", "testProvider", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
+     api_provider_test},
     {"GET", "/v1/machines", "listMachines", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_machine_list},
     {"POST", "/v1/machines", "addMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_add},
     {"GET", "/v1/machines/{machine}", "describeMachine", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_machine_describe},

@@ -75,6 +75,7 @@ enum cli_exit {
     X(NAME, "name", 0, "NAME", "what the token or access key is called")                                              \
     X(ENROLLMENT, "enrollment", 0, NULL, "a token that lets a node's agent enrol")                                    \
     X(MACHINES, "machines", 0, NULL, "a token that lets agents of an inventory's machines enrol")                     \
+    X(LAUNCH, "launch", 0, NULL, "launch a machine for the test, and end it")                                         \
     X(TTL, "ttl", 0, "DURATION", "how long a token lives")                                                            \
     X(ACTOR, "actor", 0, "NAME", "only what this token or key asked for (token:ci, key:sdk)")                         \
     X(OUTCOME, "outcome", 0, "OUTCOME", "only what succeeded, was refused or failed")                                 \
@@ -269,6 +270,9 @@ int cli_node_reboot(struct cli *cli);
 int cli_node_replace(struct cli *cli);
 int cli_node_release(struct cli *cli);
 int cli_node_report(struct cli *cli);
+int cli_provider_list(struct cli *cli);
+int cli_provider_describe(struct cli *cli);
+int cli_provider_test(struct cli *cli);
 int cli_machine_list(struct cli *cli);
 int cli_machine_add(struct cli *cli);
 int cli_machine_describe(struct cli *cli);

@@ -17,6 +17,8 @@ static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id 
 static const char SQL_UPDATE[] =
     "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
     "image_id = ?, release = ?, provider_ref = ? WHERE id = ?";
+static const char SQL_COUNT[] = "SELECT count(*) FROM instance_group g JOIN node n ON n.group_id = g.id "
+                                "WHERE g.provider = ? AND n.instance_row > 0";
 static const char SQL_SET_ADDRESS[] = "UPDATE instance SET address = ? WHERE id = ?";
 
 void db_instance_read(struct db_query *q, void *row)
@@ -106,4 +108,15 @@ int db_instance_set_address(struct db_tx *tx, int64_t id, const char *address)
     db_bind_text(&q, address);
     db_bind_i64(&q, id);
     return db_query_hit(&q);
+}
+
+int db_instance_count(struct db_tx *tx, const char *provider, int64_t *ret_count)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_COUNT);
+    db_bind_text(&q, provider);
+    int status = db_query_one(&q);
+    if (status == 0)
+        *ret_count = db_get_i64(&q);
+    return status == 0 ? db_query_status(&q) : status;
 }

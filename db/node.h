@@ -77,6 +77,9 @@ int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn,
 int db_instance_update(struct db_tx *tx, const struct instance *instance);
 int db_instance_set_address(struct db_tx *tx, int64_t id, const char *address);
 
+/* How many of that provider fill a slot. */
+int db_instance_count(struct db_tx *tx, const char *provider, int64_t *ret_count);
+
 int db_credential_set(struct db_tx *tx, const struct credential *credential); /* replaces the node's earlier one */
 int db_credential_drop(struct db_tx *tx, int64_t node_id);
 /* NOT_FOUND when the node has none. */

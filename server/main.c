@@ -18,6 +18,7 @@
 #include "server/config/policy_registry.h"
 #include "server/config/settings.h"
 #include "server/live/machine_registry.h"
+#include "server/live/provider_registry.h"
 #include "server/metrics.h"
 #include "server/provider/command/command.h"
 #include "server/provider/inventory/inventory.h"
@@ -200,6 +201,7 @@ static int open_store(struct hpd *hpd)
         .diagnosis_settle_ms = hpd->config.diagnosis_settle_ms,
         .memory = service_memory_new(),
         .machines = machine_registry_new(),
+        .providers = provider_registry_new(),
         .webhooks = hpd->config.webhooks.list,
         .webhook_count = hpd->config.webhooks.count,
     };
@@ -264,13 +266,64 @@ static int prepare_tls(struct hpd *hpd)
     return 0;
 }
 
+/* --- contract tests of providers ------------------------------------------------------------------- */
+
+struct provider_job {
+    struct hpd *hpd;
+    const struct provider_driver *provider;
+    bool launches;
+};
+
+static void on_found(const char *check, bool passed, const char *detail, void *arg)
+{
+    const struct provider_job *job = arg;
+    provider_registry_found(job->hpd->service.providers, job->provider->ops->name, check, passed, detail);
+}
+
+static void run_provider_test(void *arg)
+{
+    autofree struct provider_job *job = arg;
+    const struct service *s = &job->hpd->service;
+    const struct provider_test test = {.launches = job->launches,
+                                       .instance_type = "",
+                                       .server_url = s->server_url,
+                                       .fingerprint = s->fingerprint,
+                                       .found = on_found,
+                                       .arg = job};
+    job->provider->ops->test(job->provider->self, &test);
+    provider_registry_test_ended(s->providers, job->provider->ops->name, clock_wall_ms(s->clock));
+}
+
+static int begin_provider_test(void *arg, const char *name, bool launches)
+{
+    struct hpd *hpd = arg;
+    for (size_t i = 0; i < hpd->deps.provider_count; i++) {
+        const struct provider_driver *provider = &hpd->deps.providers[i];
+        if (!text_equal(provider->ops->name, name) || provider->ops->test == NULL)
+            continue;
+        struct provider_job *job = own_calloc(1, sizeof(*job));
+        *job = (struct provider_job){hpd, provider, launches};
+        int rc = executor_submit(hpd->executor, run_provider_test, job);
+        if (rc != 0)
+            free(job);
+        return rc;
+    }
+    return STATUS_NOT_FOUND;
+}
+
 /* The APIs refuse clusters that ask for anything else. */
 static void tell_backends(struct hpd *hpd)
 {
     struct service_backends *backends = &hpd->backends;
     _Static_assert(SERVICE_PROVIDERS_MAX >= RECONCILE_PROVIDERS_MAX, "the APIs know every provider");
-    for (size_t i = 0; i < hpd->deps.provider_count; i++)
-        backends->providers[backends->provider_count++] = hpd->deps.providers[i].ops->name;
+    for (size_t i = 0; i < hpd->deps.provider_count; i++) {
+        const struct provider_ops *ops = hpd->deps.providers[i].ops;
+        backends->providers[backends->provider_count++] = ops->name;
+        provider_registry_add(hpd->service.providers, ops->name, ops->kind != NULL ? ops->kind : ops->name,
+                              ops->by_person, ops->test != NULL);
+    }
+    hpd->service.provider_test = begin_provider_test;
+    hpd->service.provider_test_arg = hpd;
     for (size_t i = 0; i < hpd->deps.scheduler_count; i++)
         if (orchestrator_parse(hpd->deps.schedulers[i].driver.ops->name, &backends->kinds[backends->kind_count++]) != 0)
             abort(); /* ours: a kind that ORCHESTRATOR_LIST does not have */
@@ -499,6 +552,7 @@ static void take_down(struct hpd *hpd)
     policy_registry_free(hpd->registry);
     service_memory_free(hpd->service.memory);
     machine_registry_free(hpd->service.machines);
+    provider_registry_free(hpd->service.providers);
     fleet_free(hpd->service.fleet);
     for (size_t i = 0; i < hpd->override_count; i++)
         fault_overrides_free(hpd->overrides[i]);

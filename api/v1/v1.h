@@ -53,6 +53,9 @@ void api_job_list(struct api_call *call);
 void api_job_describe(struct api_call *call);
 void api_job_diagnose(struct api_call *call);
 
+void api_provider_list(struct api_call *call);
+void api_provider_describe(struct api_call *call);
+void api_provider_test(struct api_call *call);
 void api_machine_list(struct api_call *call);
 void api_machine_add(struct api_call *call);
 void api_machine_describe(struct api_call *call);

@@ -56,8 +56,18 @@ struct provider_instance {
 
 struct provider;
 
+/* A test of what a provider has to keep to. found hears of each check as it is done. */
+struct provider_test {
+    bool launches;         /* a machine is launched for it, and ended */
+    const char *directory; /* filled in by the provider */
+    const char *instance_type, *server_url, *fingerprint;
+    void (*found)(const char *check, bool passed, const char *detail, void *arg);
+    void *arg;
+};
+
 struct provider_ops {
     const char *name;
+    const char *kind; /* "command"; NULL: its name is its kind */
     bool by_person;
 
     /* required, unless by_person */
@@ -70,6 +80,7 @@ struct provider_ops {
     int (*terminate)(struct provider *p, const struct provider_target *target, const char *key, char *ret_error);
 
     /* optional */
+    void (*test)(struct provider *p, const struct provider_test *test);
     void (*free)(struct provider *p);
 };
 

@@ -106,9 +106,10 @@ enum service_wake {
     SERVICE_WAKE_POLICY,     /* the policy document or the fault tables, of which each has a version; id 0 */
 };
 
-struct fault_overrides;  /* policy/faults/faults.h */
-struct machine_registry; /* server/live/machine_registry.h */
-struct webhook;          /* model/webhook.h */
+struct fault_overrides;   /* policy/faults/faults.h */
+struct machine_registry;  /* server/live/machine_registry.h */
+struct provider_registry; /* server/live/provider_registry.h */
+struct webhook;           /* model/webhook.h */
 struct service {
     struct db *db;
     struct fleet *fleet;
@@ -124,6 +125,10 @@ struct service {
     struct policy_registry *registry; /* the policy in force; NULL: nothing is known of it; for tools and tests */
     const struct webhook *webhooks;   /* that are configured (service/event/webhook.h) */
     size_t webhook_count;
+    struct provider_registry *providers; /* how each stands; NULL: none is known */
+    /* Begins a contract test of that provider, whose result goes into providers; NULL: there is nobody to run it. */
+    int (*provider_test)(void *arg, const char *provider, bool launches);
+    void *provider_test_arg;
     struct machine_registry *machines; /* when the agents of spares were heard; NULL: never */
     _Atomic uint64_t webhook_tests;    /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */

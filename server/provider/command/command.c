@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/provider/command/call.h"
+#include "server/provider/command/contract.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +172,13 @@ static int command_terminate(struct provider *p, const struct provider_target *t
     return change(p, COMMAND_ACTION_TERMINATE, target, key, ret_error);
 }
 
+static void command_test(struct provider *p, const struct provider_test *test)
+{
+    struct provider_test mine = *test;
+    mine.directory = p->directory;
+    command_contract((struct provider_driver){.ops = &p->ops, .self = p}, &mine);
+}
+
 static void command_free(struct provider *p)
 {
     if (p == NULL)
@@ -212,6 +220,8 @@ int command_new(const struct command_options *options, struct provider_driver *r
 {
     struct provider *p = own_calloc(1, sizeof(*p));
     p->ops = (struct provider_ops){.name = p->name,
+                                   .kind = "command",
+                                   .test = command_test,
                                    .launch = command_launch,
                                    .describe = command_describe,
                                    .reboot = command_reboot,

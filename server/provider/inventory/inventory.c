@@ -66,6 +66,7 @@ struct provider_driver inventory_new(const char *name, const struct machine_stor
 {
     struct provider *p = own_calloc(1, sizeof(*p));
     p->ops = (struct provider_ops){.name = p->name,
+                                   .kind = "inventory",
                                    .launch = launch,
                                    .describe = describe,
                                    .reboot = reboot,

@@ -4,6 +4,7 @@
  */
 #include "server/reconcile/base/call.h"
 #include "base/text.h"
+#include "server/live/provider_registry.h"
 #include "server/reconcile/base/executor.h"
 #include "server/reconcile/base/inbox.h"
 #include "server/reconcile/base/link.h"
@@ -275,6 +276,9 @@ void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
 {
     struct scheduler_link *link = call->link;
     r->calls_in_flight--;
+    if (call->kind == CALL_LAUNCH || call->kind == CALL_TERMINATE || call->kind == CALL_DESCRIBE)
+        provider_registry_called(r->service->providers, call->provider.ops->name, call->status, call->error,
+                                 reconcile_now(r));
     if (link == NULL)
         return;
     link->calls_in_flight--;

@@ -131,6 +131,27 @@ test('clusters', async () => {
   await call('updateCluster', 200, { params: { cluster }, body: { nodeRecovery: 'None' } });
 });
 
+test('providers', async () => {
+  const { items } = await call('listProviders', 200);
+  assert.deepEqual(items.map((p) => [p.name, p.kind, p.testable]), [['local', 'local', false], ['site', 'command', true], ['rack', 'inventory', false], ['manual', 'manual', false]]);
+  assert.equal(items[3].state, 'by-person');
+  await call('describeProvider', 404, { params: { provider: 'nothing' } });
+  await call('testProvider', 404, { params: { provider: 'nothing' }, body: {} });
+  await call('testProvider', 409, { params: { provider: 'rack' }, body: {} });
+  await call('testProvider', 400, { params: { provider: 'site' }, body: { launch: 'yes' } });
+  const ended = async (launch) => {
+    await call('testProvider', 202, { params: { provider: 'site' }, body: { launch } });
+    return until('the test has ended', async () => {
+      const { test: result } = await call('describeProvider', 200, { params: { provider: 'site' } });
+      return result.state !== 'running' && result;
+    });
+  };
+  const wrong = (result) => result.findings.filter((f) => !f.passed).map((f) => f.check);
+  const first = await ended(false);
+  assert.deepEqual([first.state, first.launched, wrong(first)], ['failed', false, ['describe of a machine that never was: it is gone']]);
+  assert.equal(first.findings.length, 5);
+});
+
 test('machines of the inventory', async () => {
   const params = { machine: 'rack1-7' };
   await call('addMachine', 400, { body: { name: 'no name' } });

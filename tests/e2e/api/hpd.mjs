@@ -1,13 +1,13 @@
 // An hpd of its own for a test file: an empty directory, a port that the kernel chooses, ended by pid. Its local provider's
 // machines run nothing but a sleep, so that the test itself can speak as their agent, with the token that was made for it.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hpdPath } from '../lib/programs.mjs';
 
 export const CONFIG = {
-  providers: { local: { bootDelay: '10ms', services: [{ name: 'idle', command: ['/bin/sleep', '600'] }] }, rack: { kind: 'inventory' } },
+  providers: { local: { bootDelay: '10ms', services: [{ name: 'idle', command: ['/bin/sleep', '600'] }] }, rack: { kind: 'inventory' }, site: { kind: 'command', directory: '/nowhere' } },
   // An agent that never comes is given up soon, so that operations end without one.
   recovery: { observeInterval: '100ms', retryMin: '50ms', retryMax: '200ms', joinDeadline: '3s', verifyQuiet: '100ms', verifyDeadline: '2s', backendDeadline: '5s' },
 };
@@ -16,7 +16,12 @@ export class Hpd {
   async start() {
     this.dir = mkdtempSync(join(tmpdir(), 'holdfast-api.'));
     const config = join(this.dir, 'hpd.yaml');
-    writeFileSync(config, JSON.stringify(CONFIG)); // JSON is YAML
+    // A site's executables, of which describe lies.
+    const site = join(this.dir, 'site');
+    mkdirSync(site);
+    for (const name of ['launch', 'describe', 'reboot', 'terminate'])
+      writeFileSync(join(site, name), name === 'describe' ? '#!/bin/sh\necho \'{"state":"running"}\'\n' : '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+    writeFileSync(config, JSON.stringify({ ...CONFIG, providers: { ...CONFIG.providers, site: { kind: 'command', directory: site } } })); // JSON is YAML
     const args = ['--state-dir', join(this.dir, 'state'), '--listen', '127.0.0.1:0', '--config', config];
     this.process = spawn(hpdPath, args, { stdio: ['ignore', 'inherit', 'pipe'] });
     this.ended = new Promise((resolve) => this.process.once('exit', resolve));
