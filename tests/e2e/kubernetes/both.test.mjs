@@ -81,3 +81,9 @@ test('both are listed, each of its kind', { skip: why }, () => {
   assert.deepEqual(world.json('scheduler', 'list').map((s) => [s.name, s.kind, s.state]), [['slurm', 'slurm', 'up'], ['kube', 'kubernetes', 'up']]);
   assert.equal(world.json('cluster', 'describe', 'kube').orchestrator, 'kubernetes');
 });
+
+test('make demo WITH=kubernetes ONCE=1', { skip: why, timeout: 600000 }, () => {
+  const run = spawnSync(join(root, 'demo/kubernetes'), ['--once'], { encoding: 'utf8' });
+  assert.equal(run.status, 0, run.stdout + run.stderr);
+  for (const seen of [/verdict/, /UnschedulablePendingReboot/, /UnschedulablePendingReplacement/, /pods run on its new machine/]) assert.match(run.stdout, seen);
+});
