@@ -53,6 +53,7 @@ enum cli_exit {
     X(FORCE, "force", 0, NULL, "requeue running jobs, instead of leaving out a node that stays busy")                 \
     X(NODES, "nodes", 0, "NODES", "these nodes, such as gpu-[1-4],gpu-7")                                             \
     X(COUNT, "count", 0, "N", "how many nodes (1)")                                                                   \
+    X(PODS, "pods", 0, NULL, "make the job's pods anew, and not only its workers")                                    \
     X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark")        \
     X(GROUP, "group", 'g', "NAME", "only this instance group")                                                        \
     X(STATE, "state", 0, "STATE", "only those in this state")                                                         \
@@ -297,6 +298,9 @@ int cli_scheduler_nodes(struct cli *cli);
 int cli_scheduler_discover(struct cli *cli);
 int cli_job_list(struct cli *cli);
 int cli_job_describe(struct cli *cli);
+int cli_job_restart(struct cli *cli);
+int cli_job_suspend(struct cli *cli);
+int cli_job_resume(struct cli *cli);
 int cli_cluster_pause(struct cli *cli);
 int cli_cluster_resume(struct cli *cli);
 int cli_webhook_list(struct cli *cli);

@@ -149,3 +149,35 @@ int cli_job_describe(struct cli *cli)
         print_job(cli, job);
     return rc;
 }
+
+/* It is stored when this answers, and carried out within seconds. */
+static int command(struct cli *cli, const char *word, const char *said)
+{
+    autofree char *cluster = NULL;
+    auto_json json_t *reply = NULL, *body = json_pack("{s:s}", "command", word);
+    int rc = cli_cluster_name(cli, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *name = cli_encode(cluster), *id = cli_encode(cli->argument[0]);
+    autofree char *path = own_printf("/v1/clusters/%s/jobs/%s/command", name, id);
+    rc = cli_ask(cli, "POST", path, body, NULL, &reply);
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, reply))
+        fprintf(cli->out, "%s %s; see hpctl job describe %s\n", cli->argument[0], said, cli->argument[0]);
+    return rc;
+}
+
+int cli_job_restart(struct cli *cli)
+{
+    return cli->option[CLI_OPTION_PODS] != NULL ? command(cli, "remake", "gets new pods")
+                                                : command(cli, "restart", "starts its workers anew");
+}
+
+int cli_job_suspend(struct cli *cli)
+{
+    return command(cli, "suspend", "is suspended: its pods are deleted");
+}
+
+int cli_job_resume(struct cli *cli)
+{
+    return command(cli, "resume", "is resumed");
+}

@@ -73,6 +73,7 @@ EMBED(migration_0055, "migrations/0055_node_labels.sql");
 EMBED(migration_0056, "migrations/0056_machine.sql");
 EMBED(migration_0057, "migrations/0057_store_fact.sql");
 EMBED(migration_0058, "migrations/0058_machine_proof.sql");
+EMBED(migration_0059, "migrations/0059_job_command.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -133,6 +134,7 @@ static const struct db_migration migrations[] = {
     {"0056_machine", migration_0056_data, migration_0056_end},
     {"0057_store_fact", migration_0057_data, migration_0057_end},
     {"0058_machine_proof", migration_0058_data, migration_0058_end},
+    {"0059_job_command", migration_0059_data, migration_0059_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

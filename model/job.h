@@ -64,6 +64,7 @@ struct cluster_job {
     int64_t submitted_at, started_at;
     int64_t ends_at;      /* when it ended, or will have to */
     int64_t time_limit_s; /* 0: none */
+    bool is_training;     /* hpd carries it out, so it takes commands (job_command.h) */
 };
 
 /* Whether it waits, runs, or is at its end: not yet over. */

@@ -212,6 +212,43 @@ void api_job_describe(struct api_call *call)
     api_reply_json(call, 200, description.job);
 }
 
+/* --- what people ask of training jobs -------------------------------------------------------------------- */
+
+static int check_command(const char *text)
+{
+    enum job_command_kind kind;
+    return job_command_kind_parse(text, &kind);
+}
+
+void api_job_command(struct api_call *call)
+{
+    struct problem problem;
+    struct job_command command;
+    char word[16];
+    enum job_command_kind kind;
+    auto_json json_t *body = NULL;
+    const struct json_field fields[] = {{.name = "command",
+                                         .type = JSON_FIELD_TEXT,
+                                         .required = true,
+                                         .target = word,
+                                         .size = sizeof word,
+                                         .check = check_command,
+                                         .rule = "restart, remake, suspend or resume"}};
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
+        return;
+    (void)job_command_kind_parse(word, &kind); /* checked above */
+    if (service_job_command(call->service, &call->actor, call->params[0], call->params[1], kind, &command, &problem) !=
+        0) {
+        api_problem(call, &problem);
+        return;
+    }
+    json_t *json = json_object();
+    json_put_text(json, "job", command.job);
+    json_put_text(json, "command", word);
+    json_put_time(json, "askedAt", command.asked_at);
+    api_reply_json(call, 202, json);
+}
+
 /* --- what srun's --auto-resume asks --------------------------------------------------------------------- */
 
 static int check_state(const char *text)

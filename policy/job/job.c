@@ -408,6 +408,25 @@ static void blame_node(struct job_turn *turn)
         }
 }
 
+/* A person wants it to begin anew: no fault, and nothing is counted. */
+static bool restart_as_asked(struct job_turn *turn)
+{
+    struct job_record *record = turn->record;
+    bool remake = text_starts_with(turn->spec->asked, "remake"), first = record->attempt == 0;
+    if (strcmp(turn->spec->asked, record->asked) == 0)
+        return false;
+    text_copy_cut(record->asked, sizeof(record->asked), turn->spec->asked);
+    turn->plan->changed = true;
+    if (turn->spec->asked[0] == '\0' || (first && !remake))
+        return false;
+    for (int i = 0; remake && i < record->pod_count; i++)
+        record->incarnations[i]++;
+    record->ran_at = 0;
+    job_note(turn, false, "RestartAsked", "%s begin anew, as asked for", remake ? "All pods" : "All workers");
+    job_move(turn, JOB_GATHERING);
+    return true;
+}
+
 void job_next(const struct job_spec *spec, const struct job_seen *seen, struct job_record *record,
               struct job_plan *plan)
 {
@@ -427,6 +446,8 @@ void job_next(const struct job_spec *spec, const struct job_seen *seen, struct j
         return;
     }
     if (check_deadlines(&turn))
+        return;
+    if (restart_as_asked(&turn))
         return;
     bool at_work = record->state == JOB_LAUNCHING || record->state == JOB_RUNNING;
     if (at_work && record->rank_count != job_rank_count(spec)) {

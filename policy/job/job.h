@@ -36,6 +36,7 @@
 #define JOB_NODE_MAX 254
 #define JOB_REASON_MAX 192 /* "LogHang_" and the name of a rule */
 #define JOB_MESSAGE_MAX 512
+#define JOB_ASKED_MAX 96
 #define JOB_EXCLUDED_MAX 64  /* the oldest goes first */
 #define JOB_OFFENDERS_MAX 64 /* nodes with faults of the application that are counted */
 #define JOB_FRUITLESS_MAX 3  /* restarts without progress */
@@ -122,6 +123,8 @@ struct job_spec {
     struct job_set sets[JOB_SETS_MAX];
     size_t set_count;
     bool suspend;
+    char asked
+        [JOB_ASKED_MAX]; /* what a person asked for last, "restart …" or "remake …"; another text is another time */
     enum job_clean clean;
     int64_t retries_max; /* JOB_NO_LIMIT, as with the next ones */
     int64_t eval_ms, restarts_before_full, full_restarts_max;
@@ -203,6 +206,7 @@ struct job_record {
     int64_t progress;                                      /* the most that any attempt reached; -1: none is known */
     int64_t fruitless;                                     /* faults in a row that no progress lies between */
     struct job_fault fault;                                /* under way, or the last one */
+    char asked[JOB_ASKED_MAX];                             /* as far as it is carried out */
     bool faulty;                                           /* it is under way */
     char reason[JOB_REASON_MAX], message[JOB_MESSAGE_MAX]; /* why it is over, suspended, or what it waits for */
     struct job_excluded excluded[JOB_EXCLUDED_MAX];

@@ -16,6 +16,7 @@
 #define KUBE_JOB_POD_LABEL "holdfast/pod" /* the pod's number in the job */
 #define KUBE_JOB_INCARNATION_LABEL "holdfast/incarnation"
 #define KUBE_JOB_NAME_LABEL "sagemaker.amazonaws.com/job-name"
+#define KUBE_JOB_ASKED_ANNOTATION "holdfast/restart" /* on the job: "restart" or "remake", and when */
 #define KUBE_JOB_MASTER_PORT 29500
 #define KUBE_JOB_TOKEN_DIR "/var/run/holdfast/launcher"
 

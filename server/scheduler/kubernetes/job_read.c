@@ -104,6 +104,8 @@ int kube_job_read(json_t *object, struct workload_job **ret_job)
         job->created_at = 0;
     if (read_spec(job, json_object_get(object, "spec")) != 0)
         job->spec.set_count = 0;
+    copy(job->spec.asked, sizeof(job->spec.asked),
+         kube_text(json_object_get(metadata, "annotations"), KUBE_JOB_ASKED_ANNOTATION));
     job->record = kube_job_record_read(kube_at(object, "status", "holdfast"), &job->spec);
     size_t count = (size_t)job_pod_count(&job->spec);
     job->seen = own_calloc(count + 1, sizeof(*job->seen));

@@ -96,7 +96,7 @@ static enum cluster_job_state state_of(const struct job_record *record)
     case JOB_LAUNCHING:
         break;
     }
-    return record->faulty ? CLUSTER_JOB_CONFIGURING : CLUSTER_JOB_PENDING;
+    return record->first_ran_at > 0 ? CLUSTER_JOB_CONFIGURING : CLUSTER_JOB_PENDING;
 }
 
 static const char *reason_of(const struct job_record *record)
@@ -159,6 +159,7 @@ static void put_figures(struct cluster_job *job, const struct group *group)
     job->started_at = group->started_at;
     job->ends_at = group->ends_at;
     job->tasks = 1;
+    job->is_training = group->training;
 }
 
 /* Each job's id, namespace, name, nodes, partitions and reason, one after the other. */

@@ -360,6 +360,40 @@ static int tell(struct scheduler *s, const struct workload_job *job, const struc
     return post(s, path, event, NULL, ret_error);
 }
 
+/* Suspension is the job's own field; what else is asked for is an annotation, whose text is another one each time. */
+static json_t *command_patch(const struct job_command *command)
+{
+    bool suspend = command->kind == JOB_COMMAND_SUSPEND;
+    if (suspend || command->kind == JOB_COMMAND_RESUME)
+        return json_pack("{s:{s:{s:b}}}", "spec", "runPolicy", "suspend", suspend);
+    autofree char *text =
+        own_printf("%s %lld by %.40s", job_command_kind_text(command->kind), (long long)command->id, command->actor);
+    return json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_JOB_ASKED_ANNOTATION, text);
+}
+
+static int command(struct scheduler *s, const struct job_command *command, char *ret_error)
+{
+    struct kube_call call;
+    auto_json json_t *patch = command_patch(command), *answer = NULL;
+    const char *slash = strchr(command->job, '/');
+    kube_call_start(&call, s->client, ret_error);
+    if (slash == NULL || patch == NULL)
+        return STATUS_NOT_FOUND;
+    autofree char *word = own_printf("%.*s", (int)(slash - command->job), command->job);
+    autofree char *space = kube_escape(word), *name = kube_escape(slash + 1);
+    autofree char *path = own_printf(
+        "/apis/" KUBE_JOB_API "/namespaces/%s/hyperpodpytorchjobs/%s?fieldManager=" KUBE_FIELD_MANAGER, space, name);
+    const struct kube_request request = {
+        .method = "PATCH", .path = path, .content_type = KUBE_MERGE_PATCH, .body = patch};
+    int status = kube_ask(&call, &request, &answer);
+    pthread_mutex_lock(&s->lock);
+    struct kube_cache *jobs = s->training_jobs;
+    pthread_mutex_unlock(&s->lock);
+    if (status == 0 && jobs != NULL)
+        kube_cache_put(jobs, answer);
+    return status;
+}
+
 static int forget(struct scheduler *s, const struct workload_job *job, char *ret_error)
 {
     autofree char *path = job_path(job, "");
@@ -370,5 +404,11 @@ static int forget(struct scheduler *s, const struct workload_job *job, char *ret
     return status;
 }
 
-const struct workload_ops kube_training = {
-    .look = look, .save = save, .grant = grant, .create = create, .remove = remove_pod, .tell = tell, .forget = forget};
+const struct workload_ops kube_training = {.look = look,
+                                           .save = save,
+                                           .grant = grant,
+                                           .create = create,
+                                           .remove = remove_pod,
+                                           .tell = tell,
+                                           .command = command,
+                                           .forget = forget};

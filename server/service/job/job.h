@@ -6,6 +6,7 @@
 #define HOLDFAST_SERVER_SERVICE_JOB_H
 
 #include "model/attempt.h"
+#include "model/job_command.h"
 #include "server/service/service.h"
 
 /* Node-milliseconds over a job's whole life (job_life.h). Times are milliseconds. */
@@ -51,6 +52,14 @@ int service_job_get(struct service *s, const char *cluster, const char *id, cons
 typedef void (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
+
+/* Keeps a command for a training job; it is carried out soon after. CONFLICT for any other job, and for one that is over. */
+int service_job_command(struct service *s, const struct actor *actor, const char *cluster, const char *job,
+                        enum job_command_kind kind, struct job_command *ret_command, struct problem *ret_problem);
+/* For whoever carries them out: rows are struct job_command of this scheduler, oldest first; any thread. */
+int service_job_commands(struct service *s, const char *scheduler, db_row_fn fn, void *arg);
+/* It is carried out, or never can be. */
+int service_job_command_done(struct service *s, int64_t id);
 
 /* The last attempt at that step in the job's starts before this one, whose runs and futile go on counting; {0}: there was none. */
 int service_job_earlier(struct service *s, const char *cluster, const struct job_attempt *attempt,

@@ -606,6 +606,8 @@ test('a cluster without a scheduler has no jobs', async () => {
   for (const operation of ['describeScheduler', 'listSchedulerNodes']) await call(operation, 404, { params: { scheduler: 'east' } });
   await call('describeOnlyScheduler', 404);
   await call('listOnlySchedulerNodes', 404);
+  await call('commandJob', 404, { params: { cluster, job: '4711' }, body: { command: 'restart' } });
+  await call('commandJob', 400, { params: { cluster, job: '4711' }, body: { command: 'explode' } });
   const attempt = { attempt: 0, state: 'running', nodes: 'elsewhere-[1-2]' };
   assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [], earlierRuns: 0, earlierFutile: 0 });
   await call('diagnoseJob', 400, { params: { cluster, job: '4711' }, body: { ...attempt, nodes: 'gpu-[1-' } });
@@ -911,6 +913,8 @@ test('clusters go', async () => {
 const BAD_DAYS = /^(500|503|507)$/;
 const UNPROVOKED = new Set([
   'readMetrics 401', // from another machine only
+  'commandJob 202', // tests/e2e/kubernetes/training.test.mjs
+  'commandJob 409',
   'describeJob 200', // with a Slurm: tests/e2e/slurm/metrics.test.mjs
   'testWebhooks 202', // tests/e2e/webhook.test.mjs
   'describeScheduler 200', // tests/e2e/slurm/attach.test.mjs

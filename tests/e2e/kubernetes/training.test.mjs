@@ -130,6 +130,26 @@ test('a rank that fails costs the processes and no pod; the second time in a row
   assert.equal(world.kubeNodes().filter((n) => n.spec.unschedulable).length, 0, 'the fault of a program costs no node');
 });
 
+test('a person restarts, suspends and resumes a job, and none of it counts', { skip: why }, async () => {
+  const hpctl = (...args) => assert.equal(world.hpctl('job', ...args).code, 0);
+  const pods = () => podsOf('second').map((p) => p.metadata.uid);
+  const before = { pods: pods(), attempt: holdfast('second').attempt };
+  await until('hpctl knows it', () => world.json('job', 'list').find((j) => j.id === 'default/second' && j.state === 'RUNNING'));
+  hpctl('restart', 'default/second');
+  await until('its workers began anew', () => { const now = holdfast('second'); return now.state === 'Running' && now.attempt > before.attempt; });
+  assert.deepEqual(pods(), before.pods);
+  hpctl('restart', 'default/second', '--pods');
+  await until('its pods are new', () => holdfast('second').state === 'Running' && pods().length === 2 && pods().every((uid) => !before.pods.includes(uid)));
+  hpctl('suspend', 'default/second');
+  await until('its pods are gone', () => holdfast('second').state === 'Suspended' && pods().length === 0);
+  hpctl('resume', 'default/second');
+  await running('second');
+  assert.equal(holdfast('second').restarts, 2, 'as before');
+  const over = world.hpctl('job', 'restart', 'default/first');
+  assert.match(over.err, /The job "default\/first" is over: it is COMPLETED/);
+  assert.notEqual(over.code, 0);
+});
+
 test('a node that fails is left; the pod of the other stays', { skip: why }, async () => {
   const [zero, one] = podsOf('second');
   const name = world.json('node', 'list').find((n) => `hyperpod-${n.instanceId}` === one.spec.nodeName).name;

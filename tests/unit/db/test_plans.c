@@ -11,6 +11,7 @@
 #include "db/history.h"
 #include "db/incident.h"
 #include "db/job.h"
+#include "db/job_command.h"
 #include "db/job_run.h"
 #include "db/report.h"
 #include "db_world.h"
@@ -69,6 +70,10 @@ static void call_attempts(struct db_tx *tx)
     db_job_run_forget(tx, 1, "1");
     db_job_run_prune(tx, 1);
     db_job_run_limit(tx, 1, 100);
+    struct job_command command = {.scheduler = "x"};
+    db_job_command_insert(tx, &command);
+    db_job_command_list(tx, "x", ignore, NULL);
+    db_job_command_drop(tx, 1);
 }
 
 static void call_lists_of_fleet(struct db_tx *tx)
@@ -221,7 +226,11 @@ static void call_the_rest(struct world *w)
     struct token token = {.kind = TOKEN_KIND_API};
     db_event_insert(w->tx, &event);
     for (int i = 0; i < 16; i++) {
-        struct db_event_filter filter = {(i & 1) ? "c" : NULL, (i & 2) ? "n" : NULL, (i & 4) ? 1 : 0, 0, 0, i & 8, 1};
+        struct db_event_filter filter = {.cluster = (i & 1) ? "c" : NULL,
+                                         .node = (i & 2) ? "n" : NULL,
+                                         .operation_id = (i & 4) ? 1 : 0,
+                                         .newest_first = i & 8,
+                                         .limit = 1};
         db_event_list(w->tx, &filter, ignore, NULL);
     }
     for (int i = 0; i < 2; i++) {

@@ -1,0 +1,29 @@
+/* What a person may ask of a training job, kept until it is carried out. */
+#ifndef HOLDFAST_MODEL_JOB_COMMAND_H
+#define HOLDFAST_MODEL_JOB_COMMAND_H
+
+#include "model/job.h"
+
+#define JOB_COMMAND_LIST(X)                                                     \
+    X(RESTART, "restart") /* its processes end and begin anew, its pods stay */ \
+    X(REMAKE, "remake")   /* its pods are made anew */                          \
+    X(SUSPEND, "suspend") /* its pods go until it is resumed */                 \
+    X(RESUME, "resume")
+enum job_command_kind {
+#define X(SYMBOL, text) JOB_COMMAND_##SYMBOL,
+    JOB_COMMAND_LIST(X)
+#undef X
+};
+ENUM_DECLARE(job_command_kind);
+
+#define JOB_COMMANDS_MAX 1000 /* that wait at one scheduler */
+
+struct job_command {
+    int64_t id;
+    char scheduler[NAME_MAX_BYTES], job[JOB_ID_MAX_BYTES];
+    enum job_command_kind kind;
+    char actor[NAME_MAX_BYTES];
+    int64_t asked_at;
+};
+
+#endif

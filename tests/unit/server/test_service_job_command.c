@@ -1,0 +1,140 @@
+/* Commands for training jobs: which jobs take one, who may ask, and that it waits for whoever carries it out. */
+#include "tests/support/service_world.h"
+
+#include "db/job.h"
+#include "server/service/job/job.h"
+#include "server/service/scheduler/scheduler.h"
+
+#define NOW WORLD_T0
+
+static struct job_snapshot *snapshot_new(void)
+{
+    static const struct cluster_job jobs[] = {
+        {.id = "ml/a",
+         .name = "a",
+         .user = "ml",
+         .account = "ml",
+         .partition = "",
+         .state = CLUSTER_JOB_RUNNING,
+         .reason = "",
+         .nodes = "gpu-1",
+         .tasks = 1,
+         .is_training = true},
+        {.id = "ml/over",
+         .name = "over",
+         .user = "ml",
+         .account = "ml",
+         .partition = "",
+         .state = CLUSTER_JOB_FAILED,
+         .reason = "NoProgress",
+         .nodes = "gpu-1",
+         .tasks = 1,
+         .is_training = true},
+        {.id = "ml/web",
+         .name = "web",
+         .user = "ml",
+         .account = "ml",
+         .partition = "",
+         .state = CLUSTER_JOB_RUNNING,
+         .reason = "",
+         .nodes = "gpu-2",
+         .tasks = 1},
+    };
+    struct job_snapshot *snapshot = job_snapshot_new();
+    snapshot->jobs = own_calloc(ARRAY_LEN(jobs), sizeof(*snapshot->jobs));
+    memcpy(snapshot->jobs, jobs, sizeof(jobs));
+    snapshot->count = ARRAY_LEN(jobs);
+    snapshot->nodes = own_calloc(1, sizeof(*snapshot->nodes));
+    snapshot->metrics = own_strdup("");
+    snapshot->at = NOW;
+    snapshot->stale_at = INT64_MAX;
+    return snapshot;
+}
+
+static void open_kubernetes(struct world *world)
+{
+    world_open(world, DB_INLINE);
+    world_cluster(world, "ml", "gpu", 2, ORCHESTRATOR_KUBERNETES);
+    world->service.schedulers[world->service.scheduler_count++] = service_scheduler_new("", "kubernetes");
+    const struct service_scheduler_status up = {.state = SCHEDULER_STATE_UP};
+    service_scheduler_set(world->service.schedulers[0], &up);
+    service_scheduler_show(world->service.schedulers[0], snapshot_new(), "");
+}
+
+static void close_kubernetes(struct world *world)
+{
+    service_scheduler_free(world->service.schedulers[--world->service.scheduler_count]);
+    world_close(world);
+}
+
+static int ask(struct world *world, enum role role, const char *job, enum job_command_kind kind)
+{
+    const struct actor actor = {.name = "token:ann", .role = role};
+    struct job_command command;
+    return service_job_command(&world->service, &actor, "ml", job, kind, &command, &world->problem);
+}
+
+static int add(const void *row, void *arg)
+{
+    const struct job_command *command = row;
+    text_printf(arg, "%lld %s %s by %s\n", (long long)command->id, job_command_kind_text(command->kind), command->job,
+                command->actor);
+    return 0;
+}
+
+static void waits(struct world *world, const char *commands)
+{
+    AUTO(text) struct text text = {0};
+    assert_int_equal(service_job_commands(&world->service, "", add, &text), 0);
+    assert_string_equal(text_get(&text), commands);
+}
+
+static void test_waits_until_it_is_done(void **state)
+{
+    (void)state;
+    struct world world;
+    open_kubernetes(&world);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/a", JOB_COMMAND_SUSPEND), 0);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/a", JOB_COMMAND_RESUME), 0);
+    waits(&world, "1 suspend ml/a by token:ann\n2 resume ml/a by token:ann\n");
+    assert_int_equal(service_job_command_done(&world.service, 1), 0);
+    assert_int_equal(service_job_command_done(&world.service, 1), 0);
+    waits(&world, "2 resume ml/a by token:ann\n");
+    close_kubernetes(&world);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct world world;
+    open_kubernetes(&world);
+    assert_int_equal(ask(&world, ROLE_VIEWER, "ml/a", JOB_COMMAND_RESTART), STATUS_DENIED);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/none", JOB_COMMAND_RESTART), STATUS_NOT_FOUND);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/web", JOB_COMMAND_RESTART), STATUS_CONFLICT);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/over", JOB_COMMAND_RESTART), STATUS_CONFLICT);
+    assert_non_null(strstr(world.problem.detail, "it is FAILED"));
+    waits(&world, "");
+    close_kubernetes(&world);
+}
+
+static void test_no_more_than_there_may_be(void **state)
+{
+    (void)state;
+    struct world world;
+    open_kubernetes(&world);
+    for (int i = 0; i < JOB_COMMANDS_MAX; i++)
+        assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/a", JOB_COMMAND_RESTART), 0);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/a", JOB_COMMAND_RESTART), STATUS_CONFLICT);
+    assert_int_equal(world.problem.code, PROBLEM_LIMIT_EXCEEDED);
+    close_kubernetes(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits_until_it_is_done),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_more_than_there_may_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
