@@ -3,7 +3,7 @@ import { ask, maybe, segment } from './api.js';
 import { jobsOn } from './dialog.js';
 import { h, link, nodeLink, nodePath, path, same, table } from './dom.js';
 import { fleet } from './fleet.js';
-import { ago, plural, since } from './format.js';
+import { ago, plural, since, told } from './format.js';
 import { LOOKS, ORDER, badge, lookBadge, lookOf, worstFirst } from './looks.js';
 import { BY, FleetMap } from './map.js';
 import { stateBar } from './overview.js';
@@ -98,7 +98,7 @@ function groupTable({ view, known, jobs, nodes }) {
 
 const nodeTable = (ctx, cluster, found) => {
   const shown = ctx.memory.rows ?? ROWS;
-  return [table([['Node', (n) => nodeLink(cluster, n.name), 'nowrap'], ['Stands', lookBadge, 'nowrap'], ['Reason', (n) => [n.optedOut && badge('opted out', 'plain'), n.optedOut && ' ', n.reason]], ['Group', (n) => n.group], ['For', (n) => since(n.stateSince), 'nowrap'], ['Next look', (n) => n.retryAt && ago(n.retryAt), 'nowrap']],
+  return [table([['Node', (n) => nodeLink(cluster, n.name), 'nowrap'], ['Stands', lookBadge, 'nowrap'], ['Reason', (n) => [n.optedOut && badge('opted out', 'plain'), n.optedOut && ' ', told(n.reason)]], ['Group', (n) => n.group], ['For', (n) => since(n.stateSince), 'nowrap'], ['Next look', (n) => n.retryAt && ago(n.retryAt), 'nowrap']],
     found.slice(0, shown), { key: (n) => n.name, nothing: 'No node is like that. Clear the filter to see all.' }),
   found.length > shown && h('button', { type: 'button', key: 'more', onclick: () => {
     ctx.memory.rows = shown + 200;

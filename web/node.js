@@ -4,7 +4,7 @@ import { actionButtons, operationsOf } from './actions.js';
 import { answer } from './answer.js';
 import { jobLine, jobsOn, say } from './dialog.js';
 import { clusterPath, copy, facts, h, link, path, same, table } from './dom.js';
-import { ago, plural, since, when } from './format.js';
+import { ago, plural, since, told, when } from './format.js';
 import { LOOKS, badge, lookOf } from './looks.js';
 import { SORTS, sortOf, timeline } from './timeline.js';
 
@@ -24,16 +24,16 @@ async function load(ctx) {
 function decisionView(d) {
   if (!d) return h('p', { class: 'quiet' }, 'Nothing has been decided about it yet. The first fault leads to the first decision.');
   return [
-    h('p', { id: 'decision', key: 'decision' }, d.sentence),
+    h('p', { id: 'decision', key: 'decision' }, told(d.sentence)),
     facts([['Action', d.action], ['Rule', d.rule], ['Class', d.class], ['Device', d.device], ['When', ago(d.at)], ['Operation', d.operation && link(path('operations', d.operation), d.operation)], ['Fault table', d.tableVersion],
       ['Policy version', d.policyVersion && link(path('policy', 'versions', `${d.policyVersion}`), `${d.policyVersion}`)]]),
     d.beside?.length > 0 && h('p', { key: 'beside' }, 'Beside it: ', d.beside.map((b) => `${b.code}${b.device ? ` on ${b.device}` : ''} (${b.rule})`).join(', '), '.'),
-    h('details', { key: 'gates', open: true }, h('summary', {}, 'Gates'), table([['Gate', (g) => g.gate], ['Result', (g) => badge(g.result)], ['Why', (g) => g.detail]], d.gates.filter((g) => g.result !== 'not-asked'), { key: (g) => g.gate, nothing: 'No gate was asked.' })),
+    h('details', { key: 'gates', open: true }, h('summary', {}, 'Gates'), table([['Gate', (g) => g.gate], ['Result', (g) => badge(g.result)], ['Why', (g) => told(g.detail)]], d.gates.filter((g) => g.result !== 'not-asked'), { key: (g) => g.gate, nothing: 'No gate was asked.' })),
     h('details', { key: 'alternatives', open: true }, h('summary', {}, 'Not done'), table([['Action', (a) => a.action], ['Why not', (a) => a.why]], d.alternatives, { key: (a) => a.action, nothing: 'There was no alternative.' })),
   ];
 }
 
-export const stepTable = (steps) => table([['Step', (s) => s.name], ['State', (s) => badge(s.state)], ['Detail', (s) => s.detail], ['Attempts', (s) => (s.attempts > 1 ? `${s.attempts}` : '')], ['Began', (s) => when(s.startedAt)], ['Took', (s) => (s.finishedAt && s.startedAt ? since(s.startedAt) && `${Math.round((Date.parse(s.finishedAt) - Date.parse(s.startedAt)) / 100) / 10} s` : s.startedAt && since(s.startedAt))], ['Until', (s) => (s.state === 'running' ? when(s.deadlineAt) : undefined)]],
+export const stepTable = (steps) => table([['Step', (s) => s.name], ['State', (s) => badge(s.state)], ['Detail', (s) => told(s.detail)], ['Attempts', (s) => (s.attempts > 1 ? `${s.attempts}` : '')], ['Began', (s) => when(s.startedAt)], ['Took', (s) => (s.finishedAt && s.startedAt ? since(s.startedAt) && `${Math.round((Date.parse(s.finishedAt) - Date.parse(s.startedAt)) / 100) / 10} s` : s.startedAt && since(s.startedAt))], ['Until', (s) => (s.state === 'running' ? when(s.deadlineAt) : undefined)]],
   steps, { key: (s) => s.name });
 
 // The pieces of the machine, each with what was seen of it and done about it.
@@ -93,7 +93,7 @@ function head(ctx, data) {
   return [
     h('p', { class: 'crumb', key: 'crumb' }, link('#/', 'Clusters'), ' / ', link(clusterPath(view.cluster), view.cluster), ` / ${view.name}`),
     h('div', { class: `headline ${look.tone}`, key: 'headline' }, h('h1', {}, `${view.name} is ${look.label}`), h('p', { class: 'quiet' }, `group ${view.group}`, view.rack && ` · rack ${view.rack}`, view.switch && ` · switch ${view.switch}`, view.zone && ` · zone ${view.zone}`, ' · ', view.state, ' for ', since(view.stateSince), view.optedOut && ' · opted out')),
-    h('p', { class: 'why', id: 'why', key: 'why' }, said.why),
+    h('p', { class: 'why', id: 'why', key: 'why' }, told(said.why)),
     stepsFor(said),
     data.approval && approvalCard(ctx, data.approval),
     ctx.may('operator') && h('div', { class: 'row actions', key: 'actions', role: 'group', 'aria-label': `Actions on ${view.name}` }, actionButtons(ctx, { cluster: view.cluster, node: view.name, view })),
@@ -113,7 +113,7 @@ export const node = {
       view.activeOperation && h('section', { key: 'operation' }, h('h2', {}, 'At work: ', link(path('operations', view.activeOperation.id), view.activeOperation.kind)), stepTable(view.activeOperation.steps)),
       h('div', { class: 'columns', key: 'columns' },
         h('section', { key: 'decided' }, h('h2', {}, 'Last decision'), decisionView(said.decision)),
-        h('section', { key: 'facts' }, h('h2', {}, 'Node'), facts([['Reason', view.reason && h('span', { id: 'reason' }, view.reason)], ['Health', badge(view.health)], ['Health since', ago(view.healthSince)], ['Looked at again', ago(view.retryAt)], ['Instance', view.instanceId], ['Provider id', view.providerRef], ['Machine', view.instanceState], ['Address', view.address], ['Boot', ago(view.bootAt)],
+        h('section', { key: 'facts' }, h('h2', {}, 'Node'), facts([['Reason', view.reason && h('span', { id: 'reason' }, told(view.reason))], ['Health', badge(view.health)], ['Health since', ago(view.healthSince)], ['Looked at again', ago(view.retryAt)], ['Instance', view.instanceId], ['Provider id', view.providerRef], ['Machine', view.instanceState], ['Address', view.address], ['Boot', ago(view.bootAt)],
           ['Agent heard', ago(view.live?.lastHeartbeatAt)], ['Clock skew', view.live && Math.abs(view.live.clockSkewMs) > 500 ? `${view.live.clockSkewMs} ms` : undefined], ['UltraServer', view.ultraserver]]),
         h('h3', {}, 'Jobs'), jobsView(data))),
       timelineView(ctx, data),

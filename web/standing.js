@@ -3,11 +3,11 @@ import { ask, maybe, post, query, segment } from './api.js';
 import { answer } from './answer.js';
 import { confirm, reasonField, say } from './dialog.js';
 import { clusterPath, h, link, nodeLink, nodePath, path } from './dom.js';
-import { ago, list, plural, sentence, since } from './format.js';
+import { ago, list, plural, sentence, since, told } from './format.js';
 import { lookOf, natural } from './looks.js';
 
 const CAUSES = 12; // so many different reasons are asked about
-const APPROVALS = 5; // the others are on their own page, to be answered together
+const ALIKE = 2; // more approvals of one fault than that are one line
 const PERSON = new Set(['person-needed', 'failed', 'agent-not-seen', 'agent-never-seen', 'downed-by-scheduler', 'cordoned-only', 'held-by-others', 'slot-is-empty', 'repair-cancelled']);
 const known = new Map(); // explanations by node and what it stands on
 
@@ -133,14 +133,29 @@ function hits(jobs, node) {
   return on.length === 0 ? 'No job runs on it.' : h('strong', {}, `Hits ${list(on.map((j) => `job ${j.id}${j.name ? ` ${j.name}` : ''} (${plural(j.nodeCount, 'node')})`))}.`);
 }
 
+const verb = (a) => (a.action === 'replace' ? 'Replace' : 'Reboot');
+
+function approvalItem(ctx, cluster, a, jobs) {
+  const operator = ctx.may('operator');
+  return item({ key: `approval-${a.id}`, title: [`${verb(a)} `, nodeLink(cluster, a.node), '?'], detail: [told(a.sentence), ' Asked ', ago(a.askedAt), '. ', hits(jobs, a.node)],
+    command: operator ? undefined : `hpctl operation approve ${a.id}`,
+    buttons: [operator && actionButton('Approve', answerAll(ctx, a, true), 'primary'), operator && actionButton('Reject', answerAll(ctx, a, false)), link(path('approvals', a.id), 'Evidence and jobs')] });
+}
+
+// One by one; where many nodes show the same fault, together.
+function approvalItems(ctx, cluster, approvals, jobs) {
+  const alike = new Map();
+  for (const a of approvals) alike.set(`${a.action} ${a.code}`, [...(alike.get(`${a.action} ${a.code}`) ?? []), a]);
+  return [...alike].flatMap(([key, all]) => all.length <= ALIKE ? all.map((a) => approvalItem(ctx, cluster, a, jobs))
+    : item({ key: `approvals-${key}`, title: `${verb(all[0])} ${plural(all.length, 'node')}?`, detail: [told(all[0].sentence), ' ', names(cluster, all.map((a) => ({ name: a.node })).sort((x, y) => natural(x.name, y.name)))], buttons: [link('#/approvals', 'Answer them together')] }));
+}
+
 // What a person has to do, most urgent first.
 export function waitingItems(ctx, { view, approvals, incidents, jobs }, causes) {
   const cluster = view.name;
   const operator = ctx.may('operator');
-  const items = approvals.slice(0, APPROVALS).map((a) => item({ key: `approval-${a.id}`, title: [`${a.action === 'replace' ? 'Replace' : 'Reboot'} `, nodeLink(cluster, a.node), '?'],
-    detail: [a.sentence, ' Asked ', ago(a.askedAt), '. ', hits(jobs, a.node)], command: operator ? undefined : `hpctl operation approve ${a.id}`,
-    buttons: [operator && actionButton('Approve', answerAll(ctx, a, true), 'primary'), operator && actionButton('Reject', answerAll(ctx, a, false)), link(path('approvals', a.id), 'Evidence and jobs')] }));
-  if (approvals.length > APPROVALS) items.push(item({ key: 'approvals', title: `${plural(approvals.length - APPROVALS, 'more repair')} ${approvals.length === APPROVALS + 1 ? 'waits' : 'wait'} for approval`, buttons: [link('#/approvals', 'Answer them together')] }));
+  const items = [];
+  for (const i of incidents) items.push(item({ key: `incident-${i.id}`, tone: 'bad', title: [link(path('incidents', i.id), `${i.level} ${i.domain}`), `: ${i.affected} of ${plural(i.nodes, 'node')}, ${i.cause}`], detail: ['One cause for many nodes, so none is repaired by itself. Check the ', i.level, '. For ', since(i.startedAt), '.'] }));
   if (view.pause) items.push(item({ key: 'pause', title: ['Paused by ', view.pause.by, ' for ', since(view.pause.since)], detail: `${view.pause.reason ? `${sentence(view.pause.reason)} ` : ''}No repair begins by itself.`, command: operator ? undefined : `hpctl cluster resume ${cluster}`,
     buttons: operator && [actionButton('Resume', () => resume(ctx, cluster))] }));
   for (const g of view.instanceGroups ?? []) {
@@ -152,7 +167,7 @@ export function waitingItems(ctx, { view, approvals, incidents, jobs }, causes) 
   }
   if (view.scheduler?.state === 'down') items.push(item({ key: 'scheduler', tone: 'bad', title: `Scheduler ${view.scheduler.name} does not answer`, detail: `${sentence(view.scheduler.error ?? 'The reason is not known')} Nodes are still judged. Steps that need the scheduler wait.` }));
   if (view.failureMessage) items.push(item({ key: 'cluster', tone: 'bad', title: `The last change of ${cluster} failed`, detail: view.failureMessage }));
-  for (const i of incidents) items.push(item({ key: `incident-${i.id}`, tone: 'bad', title: [link(path('incidents', i.id), `${i.level} ${i.domain}`), `: ${i.affected} of ${plural(i.nodes, 'node')}, ${i.cause}`], detail: ['One cause for many nodes, so none is repaired by itself. Check the ', i.level, '. For ', since(i.startedAt), '.'] }));
+  items.push(...approvalItems(ctx, cluster, approvals, jobs));
   for (const cause of causes?.person ?? []) items.push(causeItem(cluster, cause));
   return items;
 }
@@ -161,8 +176,8 @@ function causeItem(cluster, cause) {
   const [first] = cause.nodes;
   const one = cause.nodes.length === 1;
   const step = cause.said?.nextSteps?.[0];
-  return item({ key: `cause-${cause.key}`, tone: cause.look === 'failed' || cause.look === 'unhealthy' ? 'bad' : 'warn', title: one ? [nodeLink(cluster, first.name), `: ${first.reason ?? cause.look}`] : `${plural(cause.nodes.length, 'node')}: ${first.reason ?? cause.look}`,
-    detail: [one ? cause.said?.why : names(cluster, cause.nodes)], command: step?.command, buttons: [link(nodePath(cluster, first.name), one ? 'Open' : `Open ${first.name}`)] });
+  return item({ key: `cause-${cause.key}`, tone: cause.look === 'failed' || cause.look === 'unhealthy' ? 'bad' : 'warn', title: one ? [nodeLink(cluster, first.name), `: `, told(first.reason ?? cause.look)] : [`${plural(cause.nodes.length, 'node')}: `, told(first.reason ?? cause.look)],
+    detail: [one ? told(cause.said?.why) : names(cluster, cause.nodes)], command: step?.command, buttons: [link(nodePath(cluster, first.name), one ? 'Open' : `Open ${first.name}`)] });
 }
 
 export const itselfItems = (cluster, causes) => (causes?.itself ?? []).map((cause) => causeItem(cluster, cause));

@@ -1,6 +1,6 @@
 // What happened, newest first: as a line of time with a mark for each kind.
 import { h, link, nodeLink, clusterPath, path } from './dom.js';
-import { ago, when } from './format.js';
+import { ago, told, when } from './format.js';
 
 const KINDS = [
   ['faults', '!', /^(verdict|agent-silent|node-health|incident|near-miss|injected|unreadable|clock)/],
@@ -20,5 +20,5 @@ export function timeline(events, { where, nothing } = {}) {
   return h('ol', { class: 'timeline' }, events.map((e) => h('li', { key: `${e.id}`, class: `level-${e.level}`, 'data-kind': e.kind },
     h('span', { class: 'at' }, when(e.at)), h('span', { class: `mark ${{ error: 'bad', warn: 'warn' }[e.level] ?? 'quiet'}`, 'aria-hidden': 'true' }, markOf(e)),
     h('span', { class: 'text' }, where && [e.node ? nodeLink(e.cluster, e.node) : e.cluster && link(clusterPath(e.cluster), e.group ? `${e.cluster}/${e.group}` : e.cluster), (e.node || e.cluster) && ' '],
-      h('span', { class: 'kind quiet' }, `${e.kind} `), eventText(e), ' ', e.operation && e.kind === 'operation-started' && link(path('operations', e.operation), 'steps'), ' ', h('span', { class: 'quiet' }, ago(e.at))))));
+      h('span', { class: 'kind quiet' }, `${e.kind} `), told(eventText(e)), ' ', e.operation && e.kind === 'operation-started' && link(path('operations', e.operation), 'steps'), ' ', h('span', { class: 'quiet' }, ago(e.at))))));
 }
