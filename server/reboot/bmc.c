@@ -245,6 +245,8 @@ static int by_bmc(struct reboot_device *device, const struct reboot_target *targ
         autofree char *lacks = own_printf("it does not offer %s", redfish_reset_text(kind));
         status = system.resets_known && (system.resets >> kind & 1) == 0 ? fail(&talk, STATUS_UNSUPPORTED, lacks)
                                                                          : ask_reset(&talk, &system, kind);
+        if (status == 0)
+            snprintf(ret_error, REBOOT_ERROR_MAX, "%s", system.is_off ? "the machine was off, and is switched on" : "");
     }
     close_talk(&talk);
     return status;

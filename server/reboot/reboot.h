@@ -3,7 +3,7 @@
  *
  * A call may be answered by 0 (accepted: the machine goes down), TIMEOUT (it may have been accepted: whoever called waits for the new
  * boot), UNAVAILABLE (nothing was done, and another time it may work), or another status: nothing was done, and repeating it changes
- * nothing.
+ * nothing. ret_error is "" or a sentence, also of a call that was accepted.
  */
 #ifndef HOLDFAST_SERVER_REBOOT_REBOOT_H
 #define HOLDFAST_SERVER_REBOOT_REBOOT_H

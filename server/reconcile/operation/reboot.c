@@ -72,14 +72,15 @@ static void close_try(struct work *w, struct reboot_try *one, enum reboot_outcom
     };
     one->outcome = outcome;
     one->ended_at = w->now;
-    text_copy_cut(one->detail, sizeof(one->detail), detail);
+    if (detail[0] != '\0')
+        text_copy_cut(one->detail, sizeof(one->detail), detail);
     store(w, one);
     if (one->method == REBOOT_METHOD_AGENT)
         work_task_drop(w);
     if (outcome != REBOOT_OUTCOME_REBOOTED)
         work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_OPERATION_STEP, "reboot by %s (try %d) %s%s%s",
-                   reboot_method_words(one->method), one->number, words[outcome], detail[0] != '\0' ? ": " : "",
-                   detail);
+                   reboot_method_words(one->method), one->number, words[outcome], one->detail[0] != '\0' ? ": " : "",
+                   one->detail);
 }
 
 static enum step_result rebooted(struct work *w)
@@ -326,7 +327,10 @@ static enum step_result watch(struct work *w, struct reboot_try *one)
     if (one->method == REBOOT_METHOD_AGENT && hear_agent(w, one) == STEP_GO_ON)
         return STEP_GO_ON;
     const struct loop_settings *settings = &w->node->group->settings;
-    enum reboot_outcome outcome = policy_reboot_judge(one, w->now, last_heard(w), settings->reboot_stuck_ms);
+    int64_t stuck_ms = settings->reboot_stuck_ms; /* an agent lives on while it waits */
+    if (one->method == REBOOT_METHOD_AGENT)
+        stuck_ms += settings->reboot_delay_ms;
+    enum reboot_outcome outcome = policy_reboot_judge(one, w->now, last_heard(w), stuck_ms);
     if (outcome != REBOOT_OUTCOME_RUNNING) {
         bool stuck = w->now < one->deadline_at;
         close_try(w, one, outcome, stuck ? "the machine does not go down" : "");
@@ -377,6 +381,7 @@ enum step_result work_methods_answer(struct work *w, const struct rcall *call)
         return STEP_GO_ON;
     } else {
         one->accepted_at = w->now;
+        text_copy_cut(one->detail, sizeof(one->detail), call->error);
     }
     store(w, one);
     return STEP_GO_ON;

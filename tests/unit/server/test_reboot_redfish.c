@@ -180,6 +180,7 @@ static void a_machine_that_is_off_is_switched_on(void **state)
     struct bmc *bmc = *state;
     assert_int_equal(reboot(bmc, IS_OFF, REBOOT_METHOD_BMC_FORCE), 0);
     assert_string_equal(bmc->kind, "{\"ResetType\":\"On\"}");
+    assert_string_equal(error, "the machine was off, and is switched on");
 }
 
 static void what_fails_before_the_reset_has_done_nothing(void **state)
