@@ -51,6 +51,10 @@ int api_json(struct api_call *call, json_t **ret_json);
 /* Reads the JSON body by a spec into *ret_json (caller owns; fields may borrow from it). On failure it has answered. */
 int api_body(struct api_call *call, const struct json_field *fields, size_t count, json_t **ret_json);
 
+/* Of a field that people write as one line: it stands in events and explanations, where it must not look like another line. */
+int api_check_line(const char *text);
+#define API_LINE .check = api_check_line, .rule = "one line, without control characters and marks of direction"
+
 enum api_query_type { API_QUERY_TEXT, API_QUERY_I64, API_QUERY_CHOICE };
 struct api_query {
     const char *name;

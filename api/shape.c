@@ -33,6 +33,11 @@ static bool is_json(const char *type)
     return strcasecmp(rest, "charset=utf-8") == 0 || strcasecmp(rest, "charset=\"utf-8\"") == 0;
 }
 
+int api_check_line(const char *text)
+{
+    return text_is_line(text) ? 0 : STATUS_INVALID;
+}
+
 int api_media_check(struct api_call *call)
 {
     if (is_json(http_header(call->http, "Content-Type")) && http_header(call->http, "Content-Encoding") == NULL)

@@ -193,6 +193,46 @@ bool text_is_clean(const char *s)
     return true;
 }
 
+int text_hidden_len(const char *s)
+{
+    static const struct {
+        char first[3], low, high; /* the last byte from … to … */
+    } hidden[] = {
+        {"\xc2", '\x80', '\x9f'},     /* C1: terminals take U+009B for escape and bracket */
+        {"\xd8", '\x9c', '\x9c'},     /* U+061C */
+        {"\xe2\x80", '\x8b', '\x8f'}, /* U+200B to U+200F */
+        {"\xe2\x80", '\xa8', '\xae'}, /* U+2028 to U+202E */
+        {"\xe2\x81", '\xa0', '\xaf'}, /* U+2060 to U+206F */
+        {"\xef\xbb", '\xbf', '\xbf'}, /* U+FEFF */
+    };
+    unsigned char c = (unsigned char)s[0];
+    if (c < 0x80)
+        return (c != 0 && c < 0x20) || c == 0x7f;
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++) {
+        size_t len = strlen(hidden[i].first);
+        if (strncmp(s, hidden[i].first, len) == 0 && (unsigned char)s[len] >= (unsigned char)hidden[i].low &&
+            (unsigned char)s[len] <= (unsigned char)hidden[i].high)
+            return (int)len + 1;
+    }
+    return 0;
+}
+
+bool text_is_line(const char *s)
+{
+    while (*s != '\0' && text_hidden_len(s) == 0)
+        s++;
+    return *s == '\0';
+}
+
+void text_add_line(struct text *t, const char *s)
+{
+    while (*s != '\0') {
+        int hidden = text_hidden_len(s);
+        text_add_char(t, hidden > 0 ? '?' : *s);
+        s += hidden > 0 ? hidden : 1;
+    }
+}
+
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value)
 {
     bool negative = s != NULL && s[0] == '-';

@@ -63,6 +63,13 @@ int text_fit(const char *s, size_t max);
 void text_copy_clean(char *dst, size_t size, const char *line, size_t len);
 /* No control characters (ASCII's) in it: it may go into logs and onto terminals. UTF-8 is the caller's to check. */
 bool text_is_clean(const char *s);
+/* Bytes of the character at s when it must not be shown as it is, 0 otherwise: control characters of ASCII and of Unicode, breaks of lines
+ * and paragraphs, and what turns the direction of the text around it, by which one line can look like another. */
+int text_hidden_len(const char *s);
+/* None of these in it: what people write as one line. */
+bool text_is_line(const char *s);
+/* Adds s with a '?' for each of these. */
+void text_add_line(struct text *t, const char *s);
 /* Whole string, decimal, no sign tricks, within [min, max]; STATUS_INVALID otherwise. */
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value);
 /* The value of a hexadecimal digit, small or capital; -1 when c is none. */

@@ -1,7 +1,8 @@
 /*
  * Printing: values for people, the server's JSON or the same as YAML for scripts. Tables are cli/table.c.
  *
- * Control characters of values are shown as '?', so that no log line can play with a terminal.
+ * Control characters of values, and what turns the direction of text, are shown as '?', so that no log line can play with a terminal
+ * or look like another one.
  */
 #include "cli/cli.h"
 #include "cli/term.h"
@@ -12,21 +13,12 @@
 
 #define FIELD_INDENT 17
 
-/* Bytes of the control character at s, 0 for none. C1 counts too: terminals take U+009B for escape and bracket. */
-static int control_len(const char *s)
-{
-    unsigned char c = (unsigned char)s[0], next = c == 0 ? 0 : (unsigned char)s[1];
-    if (c == 0xc2 && next >= 0x80 && next < 0xa0)
-        return 2;
-    return (c != 0 && c < 0x20) || c == 0x7f;
-}
-
 void cli_print_harmless(FILE *f, const char *text)
 {
     autofree char *local = cli_local_times(text);
     text = local;
     while (*text != 0) {
-        int control = *text == '\n' ? 0 : control_len(text);
+        int control = *text == '\n' ? 0 : text_hidden_len(text);
         fputc(control > 0 ? '?' : *text, f);
         text += control > 0 ? control : 1;
     }
@@ -54,7 +46,7 @@ const char *cli_value(const json_t *object, const char *path, char *ret_buffer, 
         return "";
     }
     for (char *s = ret_buffer; *s != 0; s++)
-        for (int left = control_len(s); left > 0; left--)
+        for (int left = text_hidden_len(s); left > 0; left--)
             *(left > 1 ? s++ : s) = '?';
     return ret_buffer;
 }

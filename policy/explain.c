@@ -15,16 +15,6 @@
 
 #define SHOWN_MAX 5
 
-static void add_harmless(struct text *out, const char *s)
-{
-    for (; *s != '\0'; s++) {
-        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
-        bool c1_control = c == 0xc2 && next >= 0x80 && next < 0xa0;
-        text_add_char(out, c < 0x20 || c == 0x7f || c1_control ? '?' : *s);
-        s += c1_control ? 1 : 0;
-    }
-}
-
 static void tell_head(struct text *out, const struct decision *decision, const char *node_name)
 {
     static const char *const words[] = {
@@ -36,7 +26,7 @@ static void tell_head(struct text *out, const struct decision *decision, const c
     char time[POLICY_TIME_MAX];
     text_printf(out, "%s: %s. Rule %s, decided at %s.\n\n", node_name, words[decision->action],
                 decision_rule_text(decision->rule), policy_time(decision->at, time));
-    text_add(out, decision->sentence);
+    text_add_line(out, decision->sentence);
     text_add(out, "\n");
 }
 
@@ -53,7 +43,7 @@ static void tell_verdict(struct text *out, const struct verdict *verdict)
         text_printf(out, "once at %s", policy_time(verdict->first_at, first));
     if (verdict->raw_line[0] != '\0') {
         text_add(out, "\n    ");
-        add_harmless(out, verdict->raw_line);
+        text_add_line(out, verdict->raw_line);
     }
     text_add(out, "\n");
 }
@@ -97,7 +87,7 @@ static void tell_beside(struct text *out, const struct fault_scope *faults, cons
         struct fault_judgement judgement;
         fault_judge_in(faults, "", beside.code, "", &judgement);
         text_add(out, "  ");
-        add_harmless(out, beside.device[0] != '\0' ? beside.device : "The node");
+        text_add_line(out, beside.device[0] != '\0' ? beside.device : "The node");
         text_printf(out, ": %s. %s.\n", judgement.row != NULL ? judgement.why : beside.code,
                     decision_rule_sentence(beside.rule));
     }
@@ -140,7 +130,7 @@ static void tell_gates(struct text *out, const struct decision *decision)
         if (decision->gates[gate].result == GATE_RESULT_NOT_ASKED && detail[0] == '\0')
             continue;
         text_printf(out, "  %-15s %-9s  ", gate_text((enum gate)gate), gate_result_text(decision->gates[gate].result));
-        add_harmless(out, detail);
+        text_add_line(out, detail);
         while (out->len > 0 && out->data[out->len - 1] == ' ')
             out->data[--out->len] = '\0';
         text_add(out, "\n");
@@ -154,7 +144,7 @@ static void tell_refused(struct text *out, const struct decision *decision)
     text_add(out, "\nNot done\n");
     for (size_t i = 0; i < count; i++) {
         text_printf(out, "  %s: ", action_text(alternatives[i].action));
-        add_harmless(out, alternatives[i].why);
+        text_add_line(out, alternatives[i].why);
         text_add(out, ".\n");
     }
 }

@@ -44,7 +44,7 @@ void api_agent_settings_apply(struct api_call *call)
          .required = true,
          .target = text,
          .size = API_TEXT_READ_BYTES(AGENT_SETTINGS_TEXT_MAX_BYTES)},
-        {.name = "comment", .type = JSON_FIELD_TEXT, .target = comment, .size = sizeof comment},
+        {.name = "comment", .type = JSON_FIELD_TEXT, .target = comment, .size = sizeof comment, API_LINE},
         {.name = "expectedRevision", .type = JSON_FIELD_I64, .target = &change.expected, .max = INT64_MAX, .min = 0}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;

@@ -85,7 +85,7 @@ static void answer(struct api_call *call, bool yes)
     auto_json json_t *body = NULL;
     autofree struct approval *approval = own_calloc(1, sizeof *approval);
     const struct json_field fields[] = {
-        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason}};
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason, API_LINE}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     if (service_approval_answer(call->service, &call->actor, call->params[0], yes, reason, approval, &problem) != 0)

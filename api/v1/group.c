@@ -11,7 +11,7 @@ void api_group_resume(struct api_call *call)
     auto_json json_t *body = NULL;
     autofree struct instance_group *group = own_calloc(1, sizeof *group);
     const struct json_field fields[] = {
-        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason}};
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason, API_LINE}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     if (service_group_resume(call->service, &call->actor, call->params[0], call->params[1], reason, group, &problem) !=

@@ -259,7 +259,7 @@ static int check_state(const char *text)
 
 static int check_line(const char *text)
 {
-    return text_is_clean(text) ? 0 : STATUS_INVALID;
+    return text_is_line(text) ? 0 : STATUS_INVALID;
 }
 
 /* Whatever a scheduler numbers its jobs by: "82", "82_3", "82+1". */

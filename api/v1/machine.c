@@ -216,7 +216,7 @@ static void move(struct api_call *call, enum machine_state to)
     char reason[REASON_MAX_BYTES] = "";
     auto_json json_t *json = NULL;
     const struct json_field fields[] = {
-        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason},
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason, API_LINE},
     };
     struct problem problem;
     struct machine machine;

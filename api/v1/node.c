@@ -9,6 +9,7 @@
 #include "server/service/agent/machine.h"
 #include "server/service/node/lemon.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,6 +156,15 @@ void api_node_describe(struct api_call *call)
     reply_view(call);
 }
 
+/* "" forgets it. */
+static bool is_place(const char *name)
+{
+    for (; *name != '\0'; name++)
+        if (!isalnum((unsigned char)*name) && strchr(".:_/-", *name) == NULL)
+            return false;
+    return true;
+}
+
 /* Names borrowed from the object. False: it has answered. */
 static bool read_topology(struct api_call *call, json_t *shared, struct service_node_change *change)
 {
@@ -169,8 +179,9 @@ static bool read_topology(struct api_call *call, json_t *shared, struct service_
                                "topology has rack, switch and ultraserver; the zone is chosen with the slot.");
             return false;
         }
-        if (domain == NULL || strlen(domain) >= TOPOLOGY_NAME_MAX_BYTES) {
-            api_problem_printf(call, PROBLEM_INVALID_VALUE, "topology.%s must be a name of at most %d bytes.",
+        if (domain == NULL || strlen(domain) >= TOPOLOGY_NAME_MAX_BYTES || !is_place(domain)) {
+            api_problem_printf(call, PROBLEM_INVALID_VALUE,
+                               "topology.%s must be a name of at most %d letters, digits and the characters .:_/-.",
                                topology_level_text(level), TOPOLOGY_NAME_MAX_BYTES - 1);
             return false;
         }
@@ -219,7 +230,7 @@ static void operate(struct api_call *call, enum operation_kind kind)
     enum urgency urgency;
     auto_json json_t *body = NULL;
     const struct json_field fields[] = {
-        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason},
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason, API_LINE},
         {.name = "urgency",
          .type = JSON_FIELD_TEXT,
          .target = urgency_name,
@@ -286,10 +297,16 @@ void api_node_report(struct api_call *call)
          .size = sizeof kind,
          .check = check_kind,
          .rule = "suspected, certain, job-failed, straggler or provider-notice"},
-        {.name = "text", .type = JSON_FIELD_TEXT, .required = true, .target = text, .size = sizeof text, .min = 1},
-        {.name = "device", .type = JSON_FIELD_TEXT, .target = device, .size = sizeof device},
-        {.name = "user", .type = JSON_FIELD_TEXT, .target = user, .size = sizeof user},
-        {.name = "job", .type = JSON_FIELD_TEXT, .target = job, .size = sizeof job},
+        {.name = "text",
+         .type = JSON_FIELD_TEXT,
+         .required = true,
+         .target = text,
+         .size = sizeof text,
+         .min = 1,
+         API_LINE},
+        {.name = "device", .type = JSON_FIELD_TEXT, .target = device, .size = sizeof device, API_LINE},
+        {.name = "user", .type = JSON_FIELD_TEXT, .target = user, .size = sizeof user, API_LINE},
+        {.name = "job", .type = JSON_FIELD_TEXT, .target = job, .size = sizeof job, API_LINE},
         {.name = "hours", .type = JSON_FIELD_I64, .target = &hours, .min = 1, .max = REPORT_HOURS_MAX},
     };
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)

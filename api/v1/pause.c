@@ -15,7 +15,7 @@ static void reply(struct api_call *call, change_fn change)
     char reason[REASON_MAX_BYTES] = "";
     auto_json json_t *body = NULL;
     const struct json_field fields[] = {
-        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason}};
+        {.name = "reason", .type = JSON_FIELD_TEXT, .target = reason, .size = sizeof reason, API_LINE}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     if (change(call->service, &call->actor, call->params[0], reason, &cluster, &problem) != 0) {

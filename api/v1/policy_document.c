@@ -112,7 +112,7 @@ static void apply(struct api_call *call, const struct service_policy_change *cha
 }
 
 #define CHANGE_FIELDS(change, comment)                                                                              \
-    {.name = "comment", .type = JSON_FIELD_TEXT, .target = (comment), .size = sizeof(comment)},                     \
+    {.name = "comment", .type = JSON_FIELD_TEXT, .target = (comment), .size = sizeof(comment), API_LINE},           \
     {                                                                                                               \
         .name = "expectedVersion", .type = JSON_FIELD_I64, .target = &(change).expected, .max = INT64_MAX, .min = 0 \
     }

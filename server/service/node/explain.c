@@ -95,13 +95,21 @@ static int explain_read(struct db_tx *tx, void *arg)
 
 /* --- sentences ------------------------------------------------------------------------------------- */
 
+/* What others wrote, as a part of one line. */
+static void say_line(struct text *text, const char *before, const char *words, const char *behind)
+{
+    text_add(text, before);
+    text_add_line(text, words);
+    text_add(text, behind);
+}
+
 static void say_state(struct text *text, const struct node *node, const struct cluster *cluster)
 {
     char since[CLOCK_TEXT_MAX];
     text_printf(text, "%s is %s since %s", node->name, node_state_text(node->state),
                 clock_format(node->state_since, since));
     if (node->reason[0] != '\0')
-        text_printf(text, " (%s)", node->reason);
+        say_line(text, " (", node->reason, ")");
     text_printf(text, "; its health is %s.\n", health_text(node->health));
     if (node->opted_out)
         text_add(text, "A person opted it out: nothing is done to it by itself.\n");
@@ -145,7 +153,7 @@ static void say_tries(struct text *text, const struct operation *operation)
                     reboot_method_words(one->method), came[one->outcome]);
         if (one->ended_at > 0)
             text_printf(text, " after %s", clock_format_duration(one->ended_at - one->began_at, span));
-        text_printf(text, "%s%s.\n", one->detail[0] != '\0' ? ": " : "", one->detail);
+        say_line(text, one->detail[0] != '\0' ? ": " : "", one->detail, ".\n");
     }
 }
 
@@ -164,7 +172,7 @@ static void say_operation(struct text *text, const struct operation *operation)
             text_printf(text, ", at the step %s%s%s", step_kind_text(operation->steps[i].kind),
                         operation->steps[i].detail[0] == '\0' ? "" : ": ", operation->steps[i].detail);
     if (operation->error[0] != '\0')
-        text_printf(text, ": %s", operation->error);
+        say_line(text, ": ", operation->error, "");
     text_add(text, ".\n");
     say_tries(text, operation);
 }
@@ -208,7 +216,7 @@ static void find_current(struct service *s, const struct explain *explain)
 
 static void say_current(struct text *text, const struct policy_explanation *explanation)
 {
-    text_printf(text, "\n%s\n", explanation->sentence);
+    say_line(text, "\n", explanation->sentence, "\n");
     if (explanation->step_count == 0)
         return;
     text_add(text, "\nWhat you can do\n");

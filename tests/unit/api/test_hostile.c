@@ -359,6 +359,23 @@ static void test_bodies_where_none_belongs(void **state)
     reply_free(&reply);
 }
 
+/* What people write is shown as one line of many. */
+static void test_words_that_are_no_line(void **state)
+{
+    static const char *const words[] = {"fine\\nready: true", "\\u001b[2J", "\\u202e", "\\u2066x", "\\u2028"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        autofree char *body = own_printf("{\"reason\":\"%s\"}", words[i]);
+        struct reply reply = client_ask(&aw, "POST", "/v1/clusters/train/pause", aw.admin, NULL, body);
+        assert_reply_problem(&reply, 400, "invalid-value");
+        reply_free(&reply);
+    }
+    struct reply reply =
+        client_ask(&aw, "PATCH", "/v1/clusters/train/nodes/gpu-1", aw.admin, NULL, "{\"topology\":{\"rack\":\"r 1\"}}");
+    assert_reply_problem(&reply, 400, "invalid-value");
+    reply_free(&reply);
+}
+
 static void test_queries_and_paths_that_are_refused(void **state)
 {
     static const struct {
@@ -416,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_a_client_that_does_not_read),
         cmocka_unit_test(test_bodies_that_are_refused),
         cmocka_unit_test(test_bodies_where_none_belongs),
+        cmocka_unit_test(test_words_that_are_no_line),
         cmocka_unit_test(test_queries_and_paths_that_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

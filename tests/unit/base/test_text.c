@@ -365,9 +365,34 @@ static void test_is_name(void **state)
     assert_false(text_is_name(NULL));
 }
 
+/* What would make one line look like another. */
+static void test_what_must_not_be_shown(void **state)
+{
+    static const char *const hidden[] = {"\n",           "\x1b",         "\x7f",         "\xc2\x9b", "\xe2\x80\xae",
+                                         "\xe2\x81\xa6", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xd8\x9c"};
+    static const char *const shown[] = {"",         "a b",  "gr\xc3\xbc\xc3\x9f", "\xe2\x80\xa6", "\xe2\x82\xac",
+                                        "\xc2\xa0", "\xe2", "\xe2\x80",           "\xc2"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++) {
+        struct text line AUTO(text) = {0};
+        autofree char *text = own_printf("a%sb", hidden[i]);
+        assert_int_equal(text_hidden_len(hidden[i]), strlen(hidden[i]));
+        assert_false(text_is_line(text));
+        text_add_line(&line, text);
+        assert_string_equal(text_get(&line), "a?b");
+    }
+    for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
+        struct text line AUTO(text) = {0};
+        assert_true(text_is_line(shown[i]));
+        text_add_line(&line, shown[i]);
+        assert_string_equal(text_get(&line), shown[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_must_not_be_shown),
         cmocka_unit_test(test_buffer_starts_empty),
         cmocka_unit_test(test_buffer_grows),
         cmocka_unit_test(test_printf_at_every_fill),

@@ -128,9 +128,33 @@ static void test_a_persons_request_is_explained_with_its_operation(void **state)
     world_close(&world);
 }
 
+static int reason_write(struct db_tx *tx, void *arg)
+{
+    struct node node;
+    int status = db_node_get_row(tx, *(int64_t *)arg, &node);
+    text_copy_cut(node.reason, sizeof(node.reason), "broken\ngpu-1: healthy. \xe2\x80\xaeNothing is done");
+    return status == 0 ? db_node_update(tx, &node) : status;
+}
+
+/* A reason from elsewhere, such as a scheduler's, which no API of ours has checked. */
+static void test_a_reason_cannot_fake_a_line(void **state)
+{
+    (void)state;
+    struct world world;
+    struct service_explanation explanation;
+    int64_t id = world_open_ready(&world, DB_INLINE, 2);
+    world_write(&world, reason_write, &id);
+    assert_int_equal(explain(&world, "gpu-1", &explanation), 0);
+    assert_says(&explanation, "(broken?gpu-1: healthy. ?Nothing is done)");
+    assert_null(strstr(explanation.text, "\ngpu-1: healthy"));
+    service_explanation_free(&explanation);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_reason_cannot_fake_a_line),
         cmocka_unit_test(test_without_a_decision_it_says_what_is_known),
         cmocka_unit_test(test_with_a_decision_it_tells_why),
         cmocka_unit_test(test_a_persons_request_is_explained_with_its_operation),
