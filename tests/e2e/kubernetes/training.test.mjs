@@ -14,7 +14,8 @@ let world, launchers;
 before(async () => {
   if (why) return;
   world = await new KubernetesWorld({ nodes: 3, scheduler: { trainingJobs: true } }).start();
-  world.kubectl('apply', '--server-side', '-f', join(root, 'packaging/kubernetes/hyperpodpytorchjob.yaml'));
+  for (const file of ['hyperpodpytorchjob', 'rbac-training-jobs']) world.kubectl('apply', '--server-side', '-f', join(root, `packaging/kubernetes/${file}.yaml`));
+  world.kubectl('create', 'clusterrolebinding', 'holdfast-training-jobs', '--clusterrole=holdfast-training-jobs', '--user=holdfast');
   world.kubectl('wait', '--for', 'condition=established', 'crd/hyperpodpytorchjobs.sagemaker.amazonaws.com', '--timeout=60s');
   launchers = new Launchers(world);
 }, { timeout: 300000 });
