@@ -55,6 +55,7 @@
     X(MOST_SILENT, "a node is silent, and so is most of its group")                 \
     X(PERSON_HOLD, "a node without a fault that waits for a person")                \
     X(PERSON_BOOT, "what is for a person, and of an earlier boot")                  \
+    X(LASTED, "a weak finding that has lasted as long as its row allows")           \
     X(PERSON_OLDER, "a node fault, older than a hold for a person")                 \
     X(REORDERED, "there is an order that could matter")                             \
     X(PROGRAM_REBOOTS, "a program's fault comes often enough for a reboot")

@@ -133,4 +133,39 @@ static inline const char *check_no_repair_under_a_persons_hands(struct world *w,
     return NULL;
 }
 
+/* Seen for as long as its row allows, and nothing of its device takes it back. */
+static inline bool has_lasted(const struct world *w, const struct policy_node *node)
+{
+    bool lasted = false;
+    for (size_t i = 0; i < node->verdict_count; i++) {
+        const struct verdict *v = node->verdicts[i];
+        const struct fault_row *row = fault_find(v->code);
+        if (strcmp(v->code, "xid.154") == 0)
+            return false; /* the driver's word stands above what it covers */
+        lasted = lasted || (is_of_this_boot(node, v) && row != NULL && row->action == ACTION_CLASS_WATCH &&
+                            row->lasts_ms > 0 && w->snapshot.now_ms - v->received_at >= row->lasts_ms);
+    }
+    return lasted;
+}
+
+static inline const char *check_what_lasts_is_not_watched_for_ever(struct world *w, const struct policy_plan *plan)
+{
+    for (size_t i = 0; i < w->snapshot.node_count; i++) {
+        const struct policy_node *node = &w->plain[i];
+        const struct decision *d = decision_of(plan, node->id);
+        bool heard = node->last_heartbeat_at > 0 &&
+                     w->snapshot.now_ms - node->last_heartbeat_at < w->snapshot.settings.silent_after_ms;
+        bool judged =
+            (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD) && !node->has_active_operation;
+        if (!judged || !heard || !met(PREMISE_LASTED, has_lasted(w, node)))
+            continue;
+        if (d == NULL)
+            return "what has lasted is not decided on";
+        if (d->rule == RULE_WATCH || d->rule == RULE_UNKNOWN_CODE || d->rule == RULE_APPLICATION_FAULT ||
+            d->rule == RULE_NO_ACTION)
+            return "what has lasted as long as its row allows is only watched";
+    }
+    return NULL;
+}
+
 #endif

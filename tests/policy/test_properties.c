@@ -597,6 +597,7 @@ PROPERTY(nobody_is_repaired_under_maintenance, false)
 PROPERTY(silence_alone_ends_nothing_where_most_is_silent, false)
 PROPERTY(a_persons_turn_is_not_ended_by_a_boot, false)
 PROPERTY(no_repair_under_a_persons_hands, false)
+PROPERTY(what_lasts_is_not_watched_for_ever, false)
 PROPERTY(one_repair_per_node, false)
 PROPERTY(attempts_are_bounded, false)
 PROPERTY(modes_are_kept, false)
@@ -645,6 +646,7 @@ int main(void)
         cmocka_unit_test(silence_alone_ends_nothing_where_most_is_silent),
         cmocka_unit_test(a_persons_turn_is_not_ended_by_a_boot),
         cmocka_unit_test(no_repair_under_a_persons_hands),
+        cmocka_unit_test(what_lasts_is_not_watched_for_ever),
         cmocka_unit_test(one_repair_per_node),
         cmocka_unit_test(attempts_are_bounded),
         cmocka_unit_test(modes_are_kept),
