@@ -66,6 +66,7 @@ struct place {
     uint32_t domain;
     int64_t at;
     size_t signal;
+    bool boot; /* and not one of several at once */
 };
 
 static int by_place(const void *left, const void *right)
@@ -76,6 +77,39 @@ static int by_place(const void *left, const void *right)
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
     return a->signal < b->signal ? -1 : a->signal > b->signal;
+}
+
+/* Machines that lose their power at once come up at about the same time; who restarts a rack by hand does it one after the other. */
+#define BOOT_TOGETHER_MS 30000
+
+/* Boots with enough others beside them are signs; the rest are none. */
+static void join_boots(const struct sharing *s, struct place *places, size_t from, size_t to)
+{
+    size_t least = (size_t)s->settings->incident_nodes;
+    autofree size_t *boots = own_calloc(to - from + 1, sizeof(*boots));
+    size_t count = 0;
+    for (size_t i = from; i < to; i++)
+        if (places[i].boot)
+            boots[count++] = i;
+    for (size_t i = 0; least > 0 && i + least <= count; i++)
+        if (places[boots[i + least - 1]].at - places[boots[i]].at <= BOOT_TOGETHER_MS)
+            for (size_t k = i; k < i + least; k++)
+                places[boots[k]].boot = false;
+}
+
+/* Without the boots that are no signs. */
+static size_t drop_boots(const struct sharing *s, struct place *places, size_t count)
+{
+    size_t kept = 0;
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && places[to].domain == places[from].domain;)
+            to++;
+        join_boots(s, places, from, to);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!places[i].boot)
+            places[kept++] = places[i];
+    return kept;
 }
 
 /* The places of [from, to) with enough others within the window before or after them. */
@@ -130,9 +164,10 @@ static void share_level(struct sharing *s, enum topology_level level)
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
         if (s->signals[i].domain[level] != 0)
-            places[count++] = (struct place){s->signals[i].domain[level], s->signals[i].at, i};
+            places[count++] = (struct place){s->signals[i].domain[level], s->signals[i].at, i, s->signals[i].boot};
     if (count > 1)
         qsort(places, count, sizeof(*places), by_place);
+    count = drop_boots(s, places, count);
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && places[to].domain == places[from].domain;)
             to++;

@@ -6,6 +6,8 @@
  * three of them in one rack are three faults, for no rack breaks a GPU's memory, while switches, cables and supplies
  * take whatever hangs on them.
  *
+ * Machines of a domain that restart together, within seconds, are one, too: a chassis or a line did that. One that restarts alone is no sign.
+ *
  * So many nodes of one domain within the window are an incident of it. The narrowest domain that explains them is blamed: a wider
  * one only when it has so many more of its own, or when two narrower ones failed in it. What comes to a domain that has an
  * incident belongs to it.
@@ -19,6 +21,7 @@ struct policy_outage_signal {
     int64_t node_id, at;
     int64_t until; /* INT64_MAX: as long as its verdict is open, or nobody hears the node */
     enum incident_cause cause;
+    bool boot; /* a boot that nobody asked for: it counts with others of its domain that booted at the same time */
     uint32_t domain[TOPOLOGY_LEVEL_COUNT]; /* 0: not known */
     int shared;                            /* out: which of the incidents takes it; -1: none */
 };

@@ -291,6 +291,53 @@ static void two_switches_become_one_rack(void **state)
     sim_close(&sim);
 }
 
+static void restart_machine(struct sim *sim, int number)
+{
+    char name[16];
+    snprintf(name, sizeof(name), "gpu-%d", number);
+    id_uuid(sim->provider.ids, fake_provider_of_node(&sim->provider, name)->boot_id);
+}
+
+/* They are back before anybody misses them, and it was one event all the same. */
+static void machines_that_restart_together_are_one_event(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 232);
+    sim_run(&sim, MS_PER_HOUR);
+    for (int i = 1; i <= 4; i++)
+        restart_machine(&sim, i);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+    assert_int_equal(newest(&sim).cause, INCIDENT_CAUSE_POWER);
+    assert_int_equal(newest(&sim).affected, 4);
+    assert_int_equal(touched(&sim), 0);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(newest(&sim).ended_at > 0);
+    assert_int_equal(newest(&sim).id, 1);
+    sim_close(&sim);
+}
+
+/* A person restarts one after the other, or hpd was away when it happened. */
+static void machines_that_restart_one_by_one_are_no_event(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 233);
+    sim_run(&sim, MS_PER_HOUR);
+    for (int i = 1; i <= 4; i++) {
+        restart_machine(&sim, i);
+        sim_run(&sim, MS_PER_MIN);
+    }
+    sim_run(&sim, 30 * MS_PER_MIN);
+    for (int i = 1; i <= 4; i++)
+        restart_machine(&sim, i);
+    sim_crash(&sim);
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +351,8 @@ int main(void)
         cmocka_unit_test(a_restart_brings_no_incident_back),
         cmocka_unit_test(what_has_flapped_is_no_sign_for_ever),
         cmocka_unit_test(two_switches_become_one_rack),
+        cmocka_unit_test(machines_that_restart_together_are_one_event),
+        cmocka_unit_test(machines_that_restart_one_by_one_are_no_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

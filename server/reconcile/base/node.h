@@ -69,6 +69,7 @@ struct rnode {
     uint8_t idle_looks;   /* in a row at which it could be checked: reconcile/decide/idle.c */
     uint8_t launch_tries; /* launches that failed in a row before it was ever in service */
     struct tally tally;   /* as it is counted in its group */
+    bool signal_boot : 1; /* it is that of a boot that nobody asked for */
     bool opted_out : 1;
     bool was_ready : 1;     /* in service at least once */
     bool launch_failed : 1; /* its last launch failed, and it was never in service */

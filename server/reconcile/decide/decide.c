@@ -29,16 +29,18 @@
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/decide/person_hold.h"
 #include "server/reconcile/decide/silent.h"
+#include "server/reconcile/observe/agents.h"
 #include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/operate.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define DECIDE_VERDICTS_MAX 256 /* of those that are not critical, as many go to the policy */
-#define BREAKER_LOOK_MS 15000   /* an open breaker is looked at so often */
-#define LEDGER_MAX 64           /* past repairs of a node that the policy sees, newest first */
-#define ELSEWHERE_MAX 64        /* and of its hardware in other machines */
+#define DECIDE_VERDICTS_MAX 256       /* of those that are not critical, as many go to the policy */
+#define BREAKER_LOOK_MS 15000         /* an open breaker is looked at so often */
+#define LEDGER_MAX 64                 /* past repairs of a node that the policy sees, newest first */
+#define FIRST_BOOT_MS INT64_C(600000) /* a machine that was new so short ago may boot by itself */
+#define ELSEWHERE_MAX 64              /* and of its hardware in other machines */
 
 /* --- what is known of a node ------------------------------------------------------------------- */
 /* All that is critical counts, however much chatter came after it. */
@@ -289,6 +291,19 @@ static int read_return_to_service(const struct reconcile *r, struct db_tx *tx, s
     return status;
 }
 
+/* Another boot of a machine that was in service: no operation of ours, and nothing that the scheduler knows of, is behind it. */
+static bool booted_by_itself(const struct reconcile *r, const struct decide_item *item)
+{
+    const struct operation *op = &item->last_operation;
+    const struct rnode *node = item->node;
+    int64_t at = item->instance.boot_at;
+    bool out = item->row.state != NODE_STATE_READY && item->row.state != NODE_STATE_HELD;
+    bool ours = op->id != 0 && at >= op->created_at && (op->finished_at == 0 || at <= op->finished_at);
+    bool first = at - item->instance.launched_at < FIRST_BOOT_MS;
+    return !out && !ours && !first && node->op == NULL && !node->maintenance && !node->reserved &&
+           !node->switched_off && !reconcile_external_drain(node) && reconcile_heard_at(r, at);
+}
+
 static void read_signal(struct reconcile *r, const struct decide_item *item, int64_t now)
 {
     struct policy_outage_signal newest = {.at = 0}, signal;
@@ -301,6 +316,12 @@ static void read_signal(struct reconcile *r, const struct decide_item *item, int
         newest = signal.at > newest.at ? signal : newest;
         newest.until = until;
     }
+    const struct policy_settings *policy = &r->deps.settings.policy;
+    int64_t boot_at = item->instance.boot_at;
+    int64_t boot_until = boot_at + policy->incident_window_ms + policy->incident_settle_ms;
+    if (newest.at == 0 && boot_until > now && booted_by_itself(r, item))
+        newest = (struct policy_outage_signal){
+            .at = boot_at, .until = boot_until, .cause = INCIDENT_CAUSE_POWER, .boot = true};
     reconcile_node_signal(r, item->node, &newest);
 }
 

@@ -129,6 +129,7 @@ static bool is_gone(const struct reconcile *r, const struct rnode *node)
 void reconcile_node_signal(struct reconcile *r, struct rnode *node, const struct policy_outage_signal *signal)
 {
     node->signal_until = signal->until;
+    node->signal_boot = signal->boot;
     if (node->signal_at == signal->at && (signal->at == 0 || node->signal_cause == (uint8_t)signal->cause))
         return;
     if (node->signal_at == 0)
@@ -143,7 +144,7 @@ struct collected {
     size_t count, capacity;
 };
 
-static void collect(struct collected *all, const struct rnode *node, int64_t at, enum incident_cause cause)
+static void collect(struct collected *all, const struct rnode *node, int64_t at, enum incident_cause cause, bool boot)
 {
     if (at <= node->spent_at)
         return;
@@ -152,7 +153,7 @@ static void collect(struct collected *all, const struct rnode *node, int64_t at,
         all->signals = own_realloc(all->signals, all->capacity, sizeof(*all->signals));
     }
     struct policy_outage_signal *signal = &all->signals[all->count++];
-    *signal = (struct policy_outage_signal){.node_id = node->id, .at = at, .cause = cause};
+    *signal = (struct policy_outage_signal){.node_id = node->id, .at = at, .cause = cause, .boot = boot};
     memcpy(signal->domain, node->domain, sizeof(signal->domain));
 }
 
@@ -164,7 +165,7 @@ static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
             const struct rnode *node =
                 reconcile_node_find(r, group->silent.ids[(group->silent.head + i) % group->silent.capacity]);
             if (node != NULL && is_gone(r, node))
-                collect(all, node, node->silent_since, INCIDENT_CAUSE_UNREACHABLE);
+                collect(all, node, node->silent_since, INCIDENT_CAUSE_UNREACHABLE, false);
         }
     for (size_t left = r->incident->signals.count; left > 0 && idqueue_pop(&r->incident->signals, &id); left--) {
         struct rnode *node = reconcile_node_find(r, id);
@@ -176,7 +177,7 @@ static void collect_all(struct reconcile *r, struct collected *all, int64_t now)
         }
         idqueue_push(&r->incident->signals, id);
         if (is_in_service(node))
-            collect(all, node, node->signal_at, (enum incident_cause)node->signal_cause);
+            collect(all, node, node->signal_at, (enum incident_cause)node->signal_cause, node->signal_boot);
     }
 }
 

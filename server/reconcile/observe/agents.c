@@ -19,6 +19,7 @@
 struct agents_part {
     int64_t swept_at;         /* 0: never */
     int64_t no_silence_until; /* hpd did not run and heard no agent: none is silent before that */
+    int64_t began_at;         /* of the first look */
 };
 
 static void start(struct reconcile *r)
@@ -55,6 +56,13 @@ static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
     reconcile_node_dirty(r, node);
 }
 
+bool reconcile_heard_at(const struct reconcile *r, int64_t at)
+{
+    const struct agents_part *agents = r->agents;
+    return agents->began_at > 0 && at > agents->began_at + r->deps.settings.policy.silent_after_ms &&
+           at > agents->no_silence_until;
+}
+
 int64_t reconcile_lost_at(const struct rnode *node)
 {
     int64_t at = node->silent_since + node->group->settings.policy.unreachable_after_ms;
@@ -77,6 +85,8 @@ static bool sweep(struct reconcile *r, int64_t now)
 {
     struct agents_part *agents = r->agents;
     const int64_t silent_after_ms = r->deps.settings.policy.silent_after_ms;
+    if (agents->swept_at == 0)
+        agents->began_at = now;
     if (agents->swept_at > 0 && now - agents->swept_at > SWEEP_GAP_MS)
         agents->no_silence_until = now + silent_after_ms;
     agents->swept_at = now;
