@@ -37,3 +37,10 @@ install: all
 uninstall:
 	rm -rf $(addprefix $(DESTDIR),$(INSTALLED))
 	$(if $(hyperpod),rmdir --ignore-fail-on-non-empty $(DESTDIR)$(hyperpod) 2>/dev/null || :)
+
+# make deb [DEB_DIR=build/deb]: Debian packages of what is committed, for this release of Debian.
+DEB_DIR ?= $(BUILD)/deb
+.PHONY: deb
+deb:
+	@scripts/deps deb
+	@scripts/deb $(DEB_DIR)
