@@ -1,6 +1,6 @@
 // The console: which page the address names, signing in, and keeping what is shown as it is in hpd.
 import { ask, forgetToken, keepToken, maybe, query, token } from './api.js';
-import { h, path, patch } from './dom.js';
+import { h, patch } from './dom.js';
 import { forgetFleets, note, noteGap } from './fleet.js';
 import { tick } from './format.js';
 import { keys, openSearch } from './keys.js';
@@ -113,6 +113,15 @@ function drawNav() {
   }));
 }
 
+// At most every two seconds, however many decisions are made.
+let counting;
+function countSoon() {
+  counting ??= setTimeout(() => {
+    counting = undefined;
+    if (me) countWaiting();
+  }, 2000);
+}
+
 async function countWaiting() {
   const { items, nextCursor } = await maybe(ask('approvals?state=asked&limit=100'));
   nav.dataset.waiting = `${items.length}${nextCursor ? '+' : ''}`;
@@ -182,7 +191,7 @@ function schedule(ms = 100) {
 
 function heard(event) {
   note(event);
-  if (['approval', 'decision', 'operation-started'].includes(event.kind)) countWaiting();
+  if (['approval', 'decision', 'operation-started'].includes(event.kind)) countSoon();
   if (page && page.view.wants?.(page.ctx, event) !== false) schedule();
 }
 
@@ -230,6 +239,6 @@ at('sign-out').addEventListener('click', () => {
   signIn('');
 });
 at('search').addEventListener('click', () => openSearch(() => me));
-keys(() => me, path);
+keys(() => me);
 setInterval(() => tick(main), 1000);
 start();

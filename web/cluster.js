@@ -12,6 +12,7 @@ import { actionButton, causesOf, headlineView, itselfItems, pause, standingOf, w
 const ROWS = matchMedia('(max-width: 40rem)').matches ? 12 : 50;
 const POLICIES = 20; // groups whose budget is asked for
 const POLICY_MS = 60000;
+const JOBS_MS = 5000;
 
 async function budgets(memory, cluster, groups) {
   if (memory.budgets && Date.now() - memory.budgetsAt < POLICY_MS) return memory.budgets;
@@ -22,6 +23,11 @@ async function budgets(memory, cluster, groups) {
   });
   Object.assign(memory, { budgets: Object.fromEntries(found), budgetsAt: Date.now() });
   return memory.budgets;
+}
+
+async function jobsOf(memory, cluster) {
+  if (!memory.jobs || Date.now() - memory.jobsAt > JOBS_MS) Object.assign(memory, { jobs: await jobsOn(cluster), jobsAt: Date.now() });
+  return memory.jobs;
 }
 
 // As policy/budget.c counts it: a share of the group, at least one, and never more than the number.
@@ -114,9 +120,10 @@ export const cluster = {
     const [name] = ctx.names;
     const nodes = fleet(name);
     const standing = await standingOf(name);
-    await nodes.fresh(() => part({ ...standing, nodes: nodes.list(), reading: true }));
+    const again = await nodes.fresh(() => part({ ...standing, nodes: nodes.list(), reading: true }));
+    if (again) setTimeout(ctx.again, again);
     const all = nodes.list();
-    const [causes, known, jobs] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents), budgets(ctx.memory, name, standing.view.instanceGroups), jobsOn(name)]);
+    const [causes, known, jobs] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents), budgets(ctx.memory, name, standing.view.instanceGroups), jobsOf(ctx.memory, name)]);
     return { ...standing, nodes: all, causes, known, jobs };
   },
   render(ctx, data) {

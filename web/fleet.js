@@ -45,13 +45,14 @@ class Fleet {
     }));
   }
 
-  // each: called while the first reading goes on, with what is there already.
+  // each: called while the first reading goes on, with what is there already. Returns in how many ms to ask again, where it was too soon to read all.
   async fresh(each) {
     const age = Date.now() - this.readAt;
     const many = this.stale || this.dirty.size > FEW;
-    if (this.reading) return this.reading;
-    if (!this.loaded || age > AGE_MS || (many && age > 4 * this.tookMs)) this.reading = this.readAll(each);
-    else if (!many && this.dirty.size > 0) this.reading = this.readFew();
+    const pause = 4 * this.tookMs;
+    if (!this.reading && this.loaded && many && age <= pause) return pause - age + 1;
+    if (!this.reading && (!this.loaded || many || age > AGE_MS)) this.reading = this.readAll(each);
+    else if (!this.reading && this.dirty.size > 0) this.reading = this.readFew();
     try {
       await this.reading;
     } finally {

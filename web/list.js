@@ -49,7 +49,7 @@ export function listView(spec) {
           ctx.memory.rows = (ctx.memory.rows ?? ROWS) + 400;
           ctx.again();
         } }, 'Show more'),
-        same(spec.hpctl(ctx.query), `GET /v1/${spec.path(ctx, clusters) ?? ''}${given}`),
+        same(spec.hpctl(ctx.query, clusters), `GET /v1/${spec.path(ctx, clusters) ?? ''}${given}`),
       ];
     },
   };

@@ -45,7 +45,7 @@ export const jobs = listView({
   filters: [{ ...clusterFilter, local: true, first: true, fits: () => true }, { name: 'state', label: 'State', options: ['RUNNING', 'PENDING', 'COMPLETED', 'FAILED', 'NODE_FAIL', 'CANCELLED', 'TIMEOUT'], local: true, fits: (j, s) => j.state.startsWith(s) }, { name: 'q', label: 'Words', text: true, local: true, placeholder: 'id, name, user, node', fits: hasWords('id', 'name', 'user', 'account', 'partition', 'nodes') }],
   columns: (ctx, clusters) => [['Job', (j) => link(path('clusters', clusterOf(ctx, clusters), 'jobs', j.id), j.id), 'nowrap'], ['Name', (j) => j.name], ['User', (j) => j.user], ['State', (j) => badge(j.state)], ['Nodes', (j) => [`${j.nodeCount}`, j.nodes && h('span', { class: 'quiet' }, ` ${j.nodes}`)]], ['Restarts', (j) => (j.restarts ? `${j.restarts}` : '')], ['Goodput', (j) => j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 100)}%`], ['Reason', (j) => j.reason], ['Began', (j) => ago(j.startedAt), 'nowrap'], ['Ends by', (j) => when(j.endsBy), 'nowrap']],
   nothing: h('p', {}, 'The scheduler shows no job of this cluster. A cluster without a scheduler has none.'),
-  hpctl: (q) => `hpctl job list${option('cluster', q.cluster)}`,
+  hpctl: (q, clusters) => `hpctl job list${option('cluster', q.cluster ?? clusters[0])}`,
 });
 
 export const checks = listView({

@@ -231,6 +231,8 @@ test('on a phone nothing is wider than the screen and answers are large; axe fin
     await go(hash);
     await page.locator('[data-key=same-as]').waitFor();
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, hash);
+    const [command] = await page.locator('[data-key=same-as] code').allInnerTexts();
+    if (!/FILE|--follow/.test(command)) hpctl(...command.split(' ').slice(1));
     if (hash === '#/approvals') assert.ok((await page.getByRole('button', { name: 'Approve' }).boundingBox()).height >= 44);
     for (const colorScheme of hash === '#/clusters/demo' ? ['light', 'dark'] : ['light']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -251,6 +253,26 @@ test('on a phone nothing is wider than the screen and answers are large; axe fin
   await page.getByText('This reboot of w-2 is rejected by approval-link.').waitFor();
   assert.match(page.url(), new RegExp(`/console/#/approvals/${id}$`));
   await page.setViewportSize({ width: 1280, height: 800 });
+});
+
+test('several repairs are answered together', async () => {
+  for (const node of ['w-3', 'w-4']) await world.kernel(node, FELL_OFF);
+  await go('#/approvals');
+  await page.getByRole('button', { name: 'Select all 2' }).click();
+  await page.getByRole('button', { name: 'Approve 2' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('No running job is hit.').waitFor();
+  await dialog.getByRole('button', { name: 'Approve 2' }).click();
+  await page.locator('#said').getByText('2 answered.').waitFor();
+  for (const node of ['w-3', 'w-4']) await until(`${node} is repaired`, async () => (await world.node(node)).state === 'ready');
+});
+
+test('host lists, differences and durations are read and written right', async () => {
+  const said = await page.evaluate(async () => {
+    const [{ hosts }, { lines }, { duration }] = await Promise.all(['./hosts.js', './diff.js', './format.js'].map((file) => import(new URL(file, location).href)));
+    return [['gpu-[1-3,07],login', 'r[1-2]n[08-09]', '', 'a[1-2', 'x[9-1]'].map(hosts), hosts('x[1-99999999]').length, lines('a\nb\nc', 'a\nc\nd').map(([m, t]) => m + t), [0, 59400, 604000, 90061000].map(duration)];
+  });
+  assert.deepEqual(said, [[['gpu-1', 'gpu-2', 'gpu-3', 'gpu-07', 'login'], ['r1n08', 'r1n09', 'r2n08', 'r2n09'], [], ['a[1-2'], []], 20000, [' a', '-b', ' c', '+d'], ['0s', '59s', '10m 4s', '1d 1h']]);
 });
 
 // The nodes are the test's: hpd's answer with 10,000 of them in its place. What is measured is the time of the page's own thread, so that a
