@@ -10,7 +10,8 @@
 
 #define EVENT_SELECT                                                                                              \
     "SELECT id, at, level, kind, cluster_id, node_id, operation_id, cluster, instance_group, node, instance_id, " \
-    "operation, message, failure, instance_count, target_count, min_count, script_state FROM event "
+    "operation, message, failure, instance_count, target_count, min_count, script_state, "                        \
+    "subject, state, actor FROM event "
 /* ?1 cluster, ?2 node ("" for any), ?3 operation (0 for any), ?4 the cursor, ?5 limit, ?6 kind ("" for any), ?7 the lowest level (its place
  * in EVENT_LEVEL_LIST), ?8 the earliest time. */
 #define EVENT_SUCH \
@@ -27,8 +28,8 @@
 static const char SQL_NEWEST_AT[] = "SELECT at FROM event WHERE id = (SELECT max(id) FROM event)";
 static const char SQL_INSERT[] =
     "INSERT INTO event (at, level, kind, cluster_id, node_id, operation_id, cluster, instance_group, node, "
-    "instance_id, operation, message, failure, instance_count, target_count, min_count, script_state) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "instance_id, operation, message, failure, instance_count, target_count, min_count, script_state, "
+    "subject, state, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_PRUNE[] =
     "DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?1 AND id < (SELECT min(id) FROM event) + ?2";
 
@@ -80,6 +81,9 @@ static void event_read(struct db_query *q, void *row)
     event->target_count = db_get_i64(q);
     event->min_count = db_get_i64(q);
     DB_GET_TEXT(q, event->script_state);
+    DB_GET_TEXT(q, event->about.subject);
+    DB_GET_TEXT(q, event->about.state);
+    DB_GET_TEXT(q, event->about.actor);
 }
 
 static void at_read(struct db_query *q, void *row)
@@ -119,6 +123,9 @@ int db_event_insert(struct db_tx *tx, struct event *event)
     db_bind_i64(&q, event->target_count);
     db_bind_i64(&q, event->min_count);
     db_bind_text(&q, event->script_state);
+    db_bind_text(&q, event->about.subject);
+    db_bind_text(&q, event->about.state);
+    db_bind_text(&q, event->about.actor);
     return db_query_insert(&q, &event->id);
 }
 

@@ -74,6 +74,7 @@ EMBED(migration_0056, "migrations/0056_machine.sql");
 EMBED(migration_0057, "migrations/0057_store_fact.sql");
 EMBED(migration_0058, "migrations/0058_machine_proof.sql");
 EMBED(migration_0059, "migrations/0059_job_command.sql");
+EMBED(migration_0060, "migrations/0060_event_facts.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -135,6 +136,7 @@ static const struct db_migration migrations[] = {
     {"0057_store_fact", migration_0057_data, migration_0057_end},
     {"0058_machine_proof", migration_0058_data, migration_0058_end},
     {"0059_job_command", migration_0059_data, migration_0059_end},
+    {"0060_event_facts", migration_0060_data, migration_0060_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

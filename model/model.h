@@ -466,6 +466,13 @@ enum event_kind {
 #define EVENT_KIND_COUNT (EVENT_KIND_WEBHOOK_BACK + 1)
 ENUM_DECLARE(event_kind);
 
+/* What an event is about, for programs; "" where there is nothing. */
+struct event_about {
+    char subject[NAME_MAX_BYTES]; /* the id of an approval or incident, the name of a webhook */
+    char state[NAME_MAX_BYTES]; /* what it is now: "ready" of a node, "asked" of an approval, "reboot" of a decision */
+    char actor[NAME_MAX_BYTES]; /* who did it: "token:ana" */
+};
+
 /* One line of the timeline. id grows without repeats and is the cursor of lists and streams. */
 struct event {
     int64_t id, at;
@@ -478,6 +485,7 @@ struct event {
     char failure[SENTENCE_MAX_BYTES];                /* what went wrong, when something did; "" */
     int64_t instance_count, target_count, min_count; /* of group-scaling: ready nodes, desired, MinInstanceCount */
     char script_state[SCRIPT_STATE_MAX_BYTES];       /* of lifecycle-script: "Started", "Succeeded", "Failed"; "" */
+    struct event_about about;
 };
 
 /* One version of the policy document. */

@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "model/webhook_alert.h"
 
 /* Left out is what only says how things go on: what agents see, steps, scripts, machines that come and go as they were asked to. */
 static const enum event_kind usual[] = {
@@ -24,6 +25,31 @@ void webhook_default(struct webhook *ret_webhook)
         ret_webhook->kinds[usual[i]] = true;
 }
 
+ENUM_DEFINE(webhook_format, WEBHOOK_FORMAT_LIST)
+
+bool webhook_has_alerts(const struct webhook *webhook)
+{
+    return webhook->format == WEBHOOK_FORMAT_PAGERDUTY || webhook->format == WEBHOOK_FORMAT_ALERTMANAGER ||
+           webhook->format == WEBHOOK_FORMAT_OPSGENIE;
+}
+
+bool webhook_has_key(const struct webhook *webhook)
+{
+    return webhook->format == WEBHOOK_FORMAT_PAGERDUTY || webhook->format == WEBHOOK_FORMAT_OPSGENIE;
+}
+
+/* The kind and the level, where alerts are opened and resolved. */
+static bool wants_alert(const struct webhook *webhook, const struct event *event)
+{
+    struct webhook_alert alert;
+    webhook_alert_of(event, &alert);
+    bool opener = webhook->kinds[alert.opened_by] ||
+                  (alert.opened_by == EVENT_KIND_DECISION && webhook->kinds[EVENT_KIND_OPERATION_FAILED]);
+    if (alert.move == WEBHOOK_MOVE_RESOLVE || alert.move == WEBHOOK_MOVE_ACKNOWLEDGE)
+        return opener;
+    return alert.move == WEBHOOK_MOVE_TRIGGER && webhook->kinds[event->kind] && event->level >= webhook->min_level;
+}
+
 bool webhook_wants(const struct webhook *webhook, const struct event *event)
 {
     bool of_it = webhook->cluster_count == 0 || event->cluster[0] == '\0';
@@ -31,6 +57,8 @@ bool webhook_wants(const struct webhook *webhook, const struct event *event)
         return true;
     for (size_t i = 0; i < webhook->cluster_count && !of_it; i++)
         of_it = text_equal(webhook->clusters[i], event->cluster);
+    if (webhook_has_alerts(webhook))
+        return of_it && wants_alert(webhook, event);
     return of_it && webhook->kinds[event->kind] && event->level >= webhook->min_level;
 }
 

@@ -15,12 +15,29 @@
 #define WEBHOOK_PATH_MAX 1024
 #define WEBHOOK_RETRY_MAX_MS (10 * MS_PER_MIN)
 
+/* Whose words a message has. */
+#define WEBHOOK_FORMAT_LIST(X)      \
+    X(STANDARD, "standard")         \
+    X(CLOUDEVENTS, "cloudevents")   \
+    X(SLACK, "slack")               \
+    X(PAGERDUTY, "pagerduty")       \
+    X(ALERTMANAGER, "alertmanager") \
+    X(OPSGENIE, "opsgenie")
+enum webhook_format {
+#define X(SYMBOL, text) WEBHOOK_FORMAT_##SYMBOL,
+    WEBHOOK_FORMAT_LIST(X)
+#undef X
+};
+ENUM_DECLARE(webhook_format);
+
 /* As it is configured. */
 struct webhook {
+    enum webhook_format format;
     char name[NAME_MAX_BYTES];
     char origin[ADDRESS_MAX_BYTES]; /* "https://host:port"; the path is often a secret and is never shown */
     char path[WEBHOOK_PATH_MAX];    /* from the slash on, with the query */
-    char secret_file[PATH_MAX], ca_file[PATH_MAX], token_file[PATH_MAX]; /* ca_file, token_file "": none */
+    /* "": none. secret_file signs messages; of PagerDuty and Opsgenie it has the key of their API. */
+    char secret_file[PATH_MAX], ca_file[PATH_MAX], token_file[PATH_MAX];
     bool kinds[EVENT_KIND_COUNT];
     enum event_level min_level;
     char clusters[WEBHOOK_CLUSTERS_MAX][NAME_MAX_BYTES];
@@ -31,7 +48,11 @@ struct webhook {
 
 /* All that a person on call is woken for, and what says that it is over. */
 void webhook_default(struct webhook *ret_webhook);
-/* Whether it is told of the event. A test always is. */
+/* Its service has alerts that are opened and resolved (webhook_alert.h). */
+bool webhook_has_alerts(const struct webhook *webhook);
+/* secretFile has the key of the service's API, and not what messages are signed with. */
+bool webhook_has_key(const struct webhook *webhook);
+/* Whether it is told of the event. A test always is; what ends an alert is where that which opens it is, whatever its level. */
 bool webhook_wants(const struct webhook *webhook, const struct event *event);
 
 /* How long to wait after so many failures in a row, from 1, in ms: 1 s, 5 s, 30 s, 2 min, 5 min, then 10 min; never longer than

@@ -3,6 +3,7 @@
  * signal, and takes them down in the opposite order. Nothing is decided here.
  */
 #include "api/api.h"
+#include "api/aws/eventbridge.h"
 #include "api/render.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -522,8 +523,10 @@ static int open_apis(struct hpd *hpd)
 /* After the APIs are open: links are made from the address that is bound. */
 static int start_webhooks(struct hpd *hpd)
 {
-    const struct webhooks_options options = {
-        .service = &hpd->service, .version = HOLDFAST_VERSION, .render = render_webhook_data};
+    const struct webhooks_options options = {.service = &hpd->service,
+                                             .version = HOLDFAST_VERSION,
+                                             .render = render_webhook_data,
+                                             .hyperpod = aws_eventbridge};
     char error[WEBHOOKS_ERROR_MAX] = "";
     int rc = webhooks_start(&options, &hpd->webhooks, error);
     return rc != 0 ? fail("webhooks", error) : 0;

@@ -145,6 +145,15 @@ static int64_t event_number(const char *id)
                    16); /* twelve hex digits, as the model's pattern has made sure */
 }
 
+json_t *aws_event_details(const struct aws_call *call, const struct cluster *cluster, const struct event *event)
+{
+    json_t *details = render_event(call, cluster, event), *inner = json_object(), *json = json_object();
+    json_put(inner, "EventMetadata", render_metadata(event));
+    json_put(details, "EventDetails", inner);
+    json_put(json, "EventDetails", details);
+    return json;
+}
+
 int aws_describe_cluster_event(struct aws_call *call, json_t **ret_output)
 {
     char ref[AWS_CLUSTER_REF_MAX];
@@ -158,10 +167,6 @@ int aws_describe_cluster_event(struct aws_call *call, json_t **ret_output)
     int64_t number = event_number(aws_text(call, "EventId"));
     if (service_event_get(call->service, ref, number, &cluster, &event, &problem) < 0)
         return aws_refuse_problem(call, &problem);
-    json_t *details = render_event(call, &cluster, &event), *inner = json_object();
-    json_put(inner, "EventMetadata", render_metadata(&event));
-    json_put(details, "EventDetails", inner);
-    *ret_output = json_object();
-    json_put(*ret_output, "EventDetails", details);
+    *ret_output = aws_event_details(call, &cluster, &event);
     return 0;
 }

@@ -108,6 +108,8 @@ int aws_batch_replace_cluster_nodes(struct aws_call *call, json_t **ret_output);
 int aws_attach_cluster_node_volume(struct aws_call *call, json_t **ret_output);
 int aws_detach_cluster_node_volume(struct aws_call *call, json_t **ret_output);
 int aws_attach_cluster_node_network_interface(struct aws_call *call, json_t **ret_output);
+/* What DescribeClusterEvent answers for the event. */
+json_t *aws_event_details(const struct aws_call *call, const struct cluster *cluster, const struct event *event);
 int aws_list_cluster_events(struct aws_call *call, json_t **ret_output);
 int aws_describe_cluster_event(struct aws_call *call, json_t **ret_output);
 int aws_create_cluster_scheduler_config(struct aws_call *call, json_t **ret_output);

@@ -46,6 +46,7 @@ static json_t *render_webhook(const struct service_webhook_row *row)
     json_t *json = json_object(), *clusters = json_array();
     json_put_text(json, "name", webhook->name);
     json_put_text(json, "origin", webhook->origin);
+    json_put_text(json, "format", webhook_format_text(webhook->format));
     json_put(json, "kinds", kinds_json(webhook));
     json_put_text(json, "minLevel", event_level_text(webhook->min_level));
     for (size_t i = 0; i < webhook->cluster_count; i++)

@@ -124,7 +124,8 @@ static int check_files(const struct entry *entry)
 static int read_entry(const struct entry *entry, json_t *json)
 {
     struct webhook *webhook = entry->webhook;
-    char url[sizeof(webhook->origin) + sizeof(webhook->path)] = "", level[NAME_MAX_BYTES] = "info";
+    char url[sizeof(webhook->origin) + sizeof(webhook->path)] = "", level[NAME_MAX_BYTES] = "info",
+                                       format[NAME_MAX_BYTES] = "standard";
     char timeout[CLOCK_TEXT_MAX] = "", retry_max[CLOCK_TEXT_MAX] = "", give_up[CLOCK_TEXT_MAX] = "",
          error[JSON_ERROR_MAX];
     json_t *kinds = NULL, *clusters = NULL;
@@ -132,7 +133,8 @@ static int read_entry(const struct entry *entry, json_t *json)
     const struct json_field fields[] = {
         {TEXT("name", webhook->name), .required = true},
         {TEXT("url", url), .required = true},
-        {TEXT("secretFile", webhook->secret_file), .required = true},
+        {TEXT("secretFile", webhook->secret_file)},
+        {TEXT("format", format)},
         {TEXT("caFile", webhook->ca_file)},
         {TEXT("tokenFile", webhook->token_file)},
         {.name = "kinds", .type = JSON_FIELD_ARRAY, .target = &kinds, .min = 1, .max = EVENT_KIND_COUNT + 1},
@@ -151,6 +153,12 @@ static int read_entry(const struct entry *entry, json_t *json)
         return refuse(entry, "name must be letters, digits and hyphens");
     if (event_level_parse(level, &webhook->min_level) != 0)
         return refuse(entry, "minLevel must be info, warn or error");
+    if (webhook_format_parse(format, &webhook->format) != 0)
+        return refuse(entry, "format must be standard, cloudevents, slack, pagerduty, alertmanager or opsgenie");
+    if (webhook->secret_file[0] == '\0' && (webhook->format == WEBHOOK_FORMAT_STANDARD || webhook_has_key(webhook)))
+        return refuse(entry, "secretFile is needed: %s",
+                      webhook_has_key(webhook) ? "it has the key of the service's API"
+                                               : "it has what messages are signed with");
     int status = read_url(entry, url);
     if (status == 0 && kinds != NULL)
         status = read_kinds(entry, kinds);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "server/webhook/format.h"
 #include "server/webhook/sign.h"
 
 #include <inttypes.h>
@@ -39,6 +40,7 @@ struct sender {
     const struct webhook *webhook;
     struct http_client *client;
     struct webhook_progress progress;
+    struct service_webhook_mark mark; /* to be stored with it */
     int64_t stored_position;
     pthread_t thread;
     bool started;
@@ -113,44 +115,80 @@ static int read_token(const struct webhook *webhook, char **ret_header, char ret
     return status;
 }
 
-static char *make_body(const struct sender *sender, const struct service_webhook_item *item)
+/* The key of the service's API, the first line of secretFile; "" where its format needs none. */
+static int read_key(const struct webhook *webhook, char **ret_key, char ret_error[WEBHOOKS_ERROR_MAX])
 {
-    auto_json json_t *json = json_object();
-    json_put_text(json, "type", event_kind_text(item->event.kind));
-    json_put_time(json, "timestamp", item->event.at);
-    json_put(json, "data", sender->all->options.render(item));
-    char *body = json_dumps(json, JSON_COMPACT);
-    return body != NULL ? body : own_strdup("{}");
+    size_t len = 0;
+    if (!webhook_has_key(webhook)) {
+        *ret_key = own_strdup("");
+        return 0;
+    }
+    autofree char *text = NULL;
+    int status = file_read(webhook->secret_file, SECRET_FILE_BYTES_MAX, &text, &len);
+    if (status == 0) {
+        text[strcspn(text, "\r\n")] = '\0';
+        status = text[0] != '\0' && text_is_clean(text) ? 0 : STATUS_INVALID;
+    }
+    if (status != 0)
+        snprintf(ret_error, WEBHOOKS_ERROR_MAX, "secretFile %.300s: %.150s", webhook->secret_file,
+                 status_meaning(status));
+    else
+        *ret_key = own_strdup(text);
+    return status;
+}
+
+/* What a message is sent with; secrets in it are wiped by post(). */
+struct letter {
+    struct webhook_secret secrets[WEBHOOK_SECRETS_MAX];
+    size_t secret_count;
+    char *token, *key; /* owned */
+    char id[64];
+};
+
+static void letter_free(struct letter *letter)
+{
+    explicit_bzero(letter->secrets, sizeof(letter->secrets));
+    free(letter->token);
+    free(letter->key);
+}
+
+static int letter_read(const struct webhook *webhook, struct letter *letter, char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    int status = 0;
+    if (webhook->secret_file[0] != '\0' && !webhook_has_key(webhook))
+        status = read_secrets(webhook, letter->secrets, &letter->secret_count, ret_error);
+    if (status == 0)
+        status = read_token(webhook, &letter->token, ret_error);
+    return status == 0 ? read_key(webhook, &letter->key, ret_error) : status;
 }
 
 /* The HTTP status of the reply; negative with a sentence when there was none. */
-static int post(struct sender *sender, const struct service_webhook_item *item, char ret_error[WEBHOOKS_ERROR_MAX])
+static int post_one(struct sender *sender, const struct letter *letter, const struct webhook_request *request,
+                    char ret_error[WEBHOOKS_ERROR_MAX])
 {
     const struct webhook *webhook = sender->webhook;
     const struct webhooks_options *options = &sender->all->options;
-    struct webhook_secret secrets[WEBHOOK_SECRETS_MAX];
-    size_t secret_count = 0;
-    autofree char *token = NULL;
-    char id[64], signature[WEBHOOK_SIGNATURE_MAX], error[HTTP_ERROR_MAX];
+    char signature[WEBHOOK_SIGNATURE_MAX], error[HTTP_ERROR_MAX];
+    const char *headers[6] = {NULL};
     struct http_reply reply = {0};
-    int status = read_secrets(webhook, secrets, &secret_count, ret_error);
-    if (status == 0)
-        status = read_token(webhook, &token, ret_error);
-    if (status != 0)
-        return status;
+    size_t count = 0;
     int64_t at_s = clock_true_ms(options->service->clock) / MS_PER_S;
-    autofree char *body = make_body(sender, item);
-    /* A timeline that was begun anew counts from 1 again: the time keeps its ids apart. */
-    snprintf(id, sizeof(id), "evt_%" PRId64 "_%" PRId64, item->event.id, item->event.at);
-    webhook_sign(secrets, secret_count, id, at_s, body, signature);
-    explicit_bzero(secrets, sizeof(secrets));
-    autofree char *header_id = own_printf("webhook-id: %s", id);
+    autofree char *header_id = own_printf("webhook-id: %s", letter->id);
     autofree char *header_at = own_printf("webhook-timestamp: %" PRId64, at_s);
-    autofree char *header_signature = own_printf("webhook-signature: %s", signature);
+    autofree char *header_signature = NULL;
     autofree char *agent = own_printf("User-Agent: Holdfast/%s", options->version);
-    const char *const headers[] = {header_id, header_at, header_signature, agent, token, NULL};
-    status = http_request(sender->client, "POST", webhook->path, "application/json", body, strlen(body), headers,
-                          REPLY_BYTES_MAX, &reply, error);
+    headers[count++] = agent;
+    if (letter->secret_count > 0) {
+        webhook_sign(letter->secrets, letter->secret_count, letter->id, at_s, request->body, signature);
+        header_signature = own_printf("webhook-signature: %s", signature);
+        headers[count++] = header_id;
+        headers[count++] = header_at;
+        headers[count++] = header_signature;
+    }
+    if (request->authorization != NULL || letter->token != NULL)
+        headers[count++] = request->authorization != NULL ? request->authorization : letter->token;
+    int status = http_request(sender->client, "POST", request->path, request->content_type, request->body,
+                              strlen(request->body), headers, REPLY_BYTES_MAX, &reply, error);
     if (status == STATUS_TOO_LARGE)
         snprintf(error, sizeof(error), "%s answered with more than 64 KiB", webhook->origin);
     if (status != 0)
@@ -159,11 +197,73 @@ static int post(struct sender *sender, const struct service_webhook_item *item, 
     return status != 0 ? status : reply.status;
 }
 
+/* Where a person looks. Caller frees. */
+static char *console_link(const struct service *service, const struct event *event)
+{
+    const char *url = service->server_url;
+    if (event->kind == EVENT_KIND_APPROVAL)
+        return own_printf("%s/console#/approvals", url);
+    if (event->kind == EVENT_KIND_INCIDENT_OPENED || event->kind == EVENT_KIND_INCIDENT_ENDED)
+        return own_printf("%s/console#/incidents/%s", url, event->about.subject);
+    if (event->cluster[0] == '\0')
+        return own_printf("%s/console", url);
+    if (event->node[0] == '\0')
+        return own_printf("%s/console#/clusters/%s", url, event->cluster);
+    return own_printf("%s/console#/clusters/%s/nodes/%s", url, event->cluster, event->node);
+}
+
+/* All requests of a message, in order, until one is not taken: each may be sent again. */
+static int post(struct sender *sender, const struct service_webhook_item *item, const struct webhook_alert *alert,
+                char ret_error[WEBHOOKS_ERROR_MAX])
+{
+    const struct webhooks_options *options = &sender->all->options;
+    struct letter letter = {0};
+    struct webhook_request requests[WEBHOOK_REQUESTS_MAX];
+    int status = letter_read(sender->webhook, &letter, ret_error);
+    if (status != 0) {
+        letter_free(&letter);
+        return status;
+    }
+    /* A timeline that was begun anew counts from 1 again: the time keeps its ids apart. */
+    snprintf(letter.id, sizeof(letter.id), "evt_%" PRId64 "_%" PRId64, item->event.id, item->event.at);
+    autofree char *console = console_link(options->service, &item->event);
+    auto_json json_t *data = options->render(item);
+    auto_json json_t *hyperpod = sender->webhook->format == WEBHOOK_FORMAT_CLOUDEVENTS && options->hyperpod != NULL
+                                     ? options->hyperpod(options->service, &item->event)
+                                     : NULL;
+    const struct webhook_facts facts = {.webhook = sender->webhook,
+                                        .item = item,
+                                        .alert = alert,
+                                        .data = data,
+                                        .hyperpod = hyperpod,
+                                        .id = letter.id,
+                                        .key = letter.key,
+                                        .console = console};
+    size_t count = webhook_requests_make(&facts, requests);
+    status = 200;
+    for (size_t i = 0; i < count && status >= 200 && status < 300; i++)
+        status = post_one(sender, &letter, &requests[i], ret_error);
+    webhook_requests_free(requests, count);
+    letter_free(&letter);
+    return status;
+}
+
 /* --- what came of it ----------------------------------------------------------------------------------- */
 
 static bool is_of_the_message(int http_status)
 {
     return http_status == 400 || http_status == 413 || http_status == 415 || http_status == 422;
+}
+
+/* What the store has to know of the alert that was sent. */
+static void note_alert(struct sender *sender, const struct webhook_alert *alert)
+{
+    struct service_webhook_mark *mark = &sender->mark;
+    if (!webhook_has_alerts(sender->webhook))
+        return;
+    mark->opened = alert->move == WEBHOOK_MOVE_TRIGGER;
+    mark->resolved = alert->move == WEBHOOK_MOVE_RESOLVE;
+    text_copy_cut(mark->key, sizeof(mark->key), alert->key);
 }
 
 static void pass(struct sender *sender, const struct service_webhook_item *item, int64_t *counter)
@@ -206,8 +306,9 @@ static void note_reply(struct sender *sender, const struct service_webhook_item 
 /* False when the store takes nothing now: then it is not known, after a crash, what was sent. */
 static bool store(struct sender *sender)
 {
-    if (service_webhook_store(sender->all->options.service, sender->webhook, &sender->progress) < 0)
+    if (service_webhook_store(sender->all->options.service, sender->webhook, &sender->progress, &sender->mark) < 0)
         return false;
+    sender->mark = (struct service_webhook_mark){0};
     sender->stored_position = sender->progress.position;
     return true;
 }
@@ -219,6 +320,14 @@ static bool is_too_old(const struct sender *sender, const struct service_webhook
     return clock_wall_ms(sender->all->options.service->clock) - item->event.at > sender->webhook->give_up_ms;
 }
 
+/* It would acknowledge or resolve what was never opened there. */
+static bool is_not_open(const struct sender *sender, const struct webhook_alert *alert)
+{
+    return webhook_has_alerts(sender->webhook) &&
+           (alert->move == WEBHOOK_MOVE_RESOLVE || alert->move == WEBHOOK_MOVE_ACKNOWLEDGE) &&
+           !service_webhook_is_open(sender->all->options.service, sender->webhook, alert->key);
+}
+
 /* Deals with one message. How long to wait before the next, in ms. */
 static int64_t turn(struct sender *sender)
 {
@@ -226,6 +335,7 @@ static int64_t turn(struct sender *sender)
     struct webhook_progress *p = &sender->progress;
     autofree struct service_webhook_item *item = own_calloc(1, sizeof(*item));
     char error[WEBHOOKS_ERROR_MAX] = "";
+    struct webhook_alert alert;
     int status = service_webhook_next(all->options.service, sender->webhook, &p->position, item);
     if (status == STATUS_NOT_FOUND) {
         if (p->position - sender->stored_position >= SKIPPED_STORE_EVERY)
@@ -234,13 +344,20 @@ static int64_t turn(struct sender *sender)
     }
     if (status < 0)
         return STORE_ERROR_WAIT_MS;
+    webhook_alert_of(&item->event, &alert);
+    if (is_not_open(sender, &alert)) {
+        p->position = item->event.id;
+        return p->position - sender->stored_position >= SKIPPED_STORE_EVERY && !store(sender) ? STORE_ERROR_WAIT_MS : 0;
+    }
     if (is_too_old(sender, item)) {
         pass(sender, item, &p->expired);
     } else {
-        int result = post(sender, item, error);
+        int result = post(sender, item, &alert, error);
         if (is_stopping(all) && result < 0)
             return 0; /* cut off by us */
         note_reply(sender, item, result, error);
+        if (result >= 200 && result < 300)
+            note_alert(sender, &alert);
     }
     while (!store(sender) && wait_for(all, STORE_ERROR_WAIT_MS))
         ; /* or the same message would go out again and again while the disk is full */
@@ -293,7 +410,8 @@ static int make_client(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX]
 static void warn_of_readers(const struct webhook *webhook)
 {
     struct stat st;
-    if (stat(webhook->secret_file, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    if (webhook->secret_file[0] != '\0' && stat(webhook->secret_file, &st) == 0 &&
+        (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         log_warn("webhook %s: others than its owner may read or change secretFile %s (mode %03o): chmod 600",
                  webhook->name, webhook->secret_file, (unsigned)st.st_mode & 0777U);
 }
@@ -301,14 +419,10 @@ static void warn_of_readers(const struct webhook *webhook)
 /* What cannot ever work is said at the start, and not when the first node fails. */
 static int prepare(struct sender *sender, char ret_error[WEBHOOKS_ERROR_MAX])
 {
-    struct webhook_secret secrets[WEBHOOK_SECRETS_MAX];
-    size_t count;
+    struct letter letter = {0};
     char why[WEBHOOKS_ERROR_MAX] = "";
-    autofree char *token = NULL;
-    int status = read_secrets(sender->webhook, secrets, &count, why);
-    explicit_bzero(secrets, sizeof(secrets));
-    if (status == 0)
-        status = read_token(sender->webhook, &token, why);
+    int status = letter_read(sender->webhook, &letter, why);
+    letter_free(&letter);
     if (status == 0 && sender->webhook->ca_file[0] != '\0' && !file_exists(sender->webhook->ca_file)) {
         snprintf(why, sizeof(why), "caFile %.300s: there is no such file", sender->webhook->ca_file);
         status = STATUS_NOT_FOUND;

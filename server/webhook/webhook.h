@@ -16,6 +16,8 @@ struct webhooks_options {
     const char *version;     /* of hpd, for User-Agent */
     /* The member "data" of a message; the caller owns it. Any thread. */
     json_t *(*render)(const struct service_webhook_item *item);
+    /* "detail-type" and "detail" as HyperPod's events on EventBridge have them; NULL where it has none. May be NULL. Any thread. */
+    json_t *(*hyperpod)(struct service *service, const struct event *event);
 };
 
 /* INVALID with a sentence when a secret cannot be read; else whatever goes wrong is tried again. */

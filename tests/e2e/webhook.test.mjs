@@ -55,8 +55,11 @@ class Receiver {
   }
 }
 
+const FORMATS = ['cloudevents', 'slack', 'pagerduty', 'alertmanager', 'opsgenie'];
+const KEYED = ['pagerduty', 'opsgenie'];
 const oncall = new Receiver();
 const chat = new Receiver();
+const services = new Receiver(); // each format at a path of its name
 let world;
 let secret;
 
@@ -70,10 +73,14 @@ before(async () => {
   writeFileSync(join(dir, 'token'), 'letmein\n', { mode: 0o600 });
   await oncall.listen();
   await chat.listen();
+  await services.listen();
+  writeFileSync(join(dir, 'key'), 'R0UTING\n', { mode: 0o600 });
   const webhooks = [
     { name: 'oncall', url: `http://127.0.0.1:${oncall.port}/hooks/s3cret?x=1`, secretFile, tokenFile: join(dir, 'token'), approvalLinks: true, timeout: '1s', retryMax: '2s' },
     { name: 'chat', url: `http://127.0.0.1:${chat.port}/`, secretFile, kinds: ['webhook-failing', 'webhook-back', 'decision'], minLevel: 'info' },
   ];
+  for (const format of FORMATS)
+    webhooks.push({ name: format, format, url: `http://127.0.0.1:${services.port}/${format}`, ...(KEYED.includes(format) && { secretFile: join(dir, 'key') }) });
   world = new Local({ config: { webhooks } });
   await world.start();
   await world.create(3);
@@ -81,7 +88,7 @@ before(async () => {
 });
 after(async () => {
   await world.end();
-  await Promise.all([oncall.close(), chat.close()]);
+  await Promise.all([oncall.close(), chat.close(), services.close()]);
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -133,13 +140,47 @@ test('a question goes out with a link that answers it', async () => {
   await policy('version: 1\n');
 });
 
+const sent = (format) => services.got.filter((m) => m.path.startsWith(`/${format}`));
+
+test('a service that pages is told once what is wrong, and that it is over; a test is resolved again', async () => {
+  const key = 'holdfast:decision:demo:w-1';
+  const of = (action) => sent('pagerduty').filter(({ json }) => json.event_action === action && json.dedup_key === key);
+  await until('w-1 is over', () => of('resolve').length > 0);
+  assert.ok(of('trigger').length > 0 && of('acknowledge').length > 0);
+  assert.ok(sent('pagerduty').every(({ json }) => json.routing_key === 'R0UTING' && json.payload.summary && ['critical', 'error', 'warning', 'info'].includes(json.payload.severity)));
+  const opened = new Set();
+  for (const { json } of sent('pagerduty')) {
+    if (json.event_action === 'trigger') opened.add(json.dedup_key);
+    assert.ok(opened.has(json.dedup_key), `nothing opened ${json.dedup_key}`);
+  }
+  const tests = sent('pagerduty').filter(({ json }) => json.payload.class === 'webhook-test').map(({ json }) => json.event_action);
+  assert.deepEqual(tests.slice(0, 2), ['trigger', 'resolve']);
+  const alias = encodeURIComponent(key);
+  await until('Opsgenie closes it', () => sent('opsgenie').some((m) => m.path === `/opsgenie/${alias}/close?identifierType=alias`));
+  assert.ok(sent('opsgenie').every((m) => m.headers.authorization === 'GenieKey R0UTING'));
+  await until('Alertmanager is told', () => sent('alertmanager').some(({ json: [alert] }) => alert.labels.key === key && !alert.startsAt));
+});
+
+test('Slack has blocks with a link; CloudEvents have the detail types of HyperPod', async () => {
+  const said = sent('slack').find(({ json }) => json.text.includes('w-1'));
+  assert.deepEqual(said.json.blocks.map((block) => block.type), ['section', 'context', 'actions']);
+  assert.match(said.json.blocks[2].elements[0].url, /\/console#\/clusters\/demo\/nodes\/w-1$/);
+  const events = sent('cloudevents');
+  assert.ok(events.every(({ headers, json }) => headers['content-type'] === 'application/cloudevents+json' && json.specversion === '1.0' && json.id && json.source && json.type));
+  const health = events.find(({ json }) => json.type === 'SageMaker HyperPod Cluster Node Health Event' && json.subject === 'w-1').json;
+  assert.deepEqual([health.data.ClusterName, health.data.HealthSummary.HealthStatus, health.data.HealthSummary.RepairAction], ['demo', 'Unhealthy', 'Reboot']);
+  assert.match(health.data.ClusterArn, /^arn:aws:sagemaker:/);
+  const { json } = events.find((m) => m.json.type === 'SageMaker HyperPod Cluster Event');
+  assert.ok(Number.isInteger(json.data.EventDetails.EventTime) && json.data.EventDetails.EventTime > 1e12);
+});
+
 test('a receiver that fails is tried again, in order, with the same id; others are told, and hpctl says why', async () => {
   let failures = 4;
   oncall.answer = () => (failures-- > 0 ? 503 : 200);
   const [from, tries] = [oncall.got.length, oncall.tries.length];
   const late = await hpctl('webhook', 'test', '--timeout', '2s');
   assert.equal(late.code, 6, late.out);
-  assert.match(late.err, /1 of 2 webhooks have not taken the test yet/);
+  assert.match(late.err, /1 of 7 webhooks have not taken the test yet/);
   assert.match(late.out, /oncall .* failing .*answered with HTTP status 503/);
   await until('the other is told', () => chat.of('webhook-failing').length === 1);
   assert.match(chat.of('webhook-failing')[0].json.data.event.message, /The webhook oncall has taken nothing since .*: http.* answered with HTTP status 503\./);

@@ -73,6 +73,7 @@ void turn_reset(struct turn *turn)
         effect_free(&turn->effects[i]);
     turn->effect_count = 0;
     turn->event_count = 0;
+    turn->about = (struct event_about){0};
     turn->asked = NULL; /* a transaction that is run again sees what others have written meanwhile */
     turn_log_forget(turn);
 }
@@ -80,16 +81,27 @@ void turn_reset(struct turn *turn)
 /* --- timeline ---------------------------------------------------------------------------------- */
 static int event_put(struct turn *turn, struct event *event, const char *fmt, va_list ap)
 {
-    if (turn->muted)
+    if (turn->muted) {
+        turn->about = (struct event_about){0};
         return 0;
+    }
     autofree char *message = own_vprintf(fmt, ap);
     text_copy_cut(event->message, sizeof(event->message), message);
     if (event->kind == EVENT_KIND_NODE_STATE && event->level == EVENT_LEVEL_ERROR)
         memcpy(event->failure, event->message, sizeof(event->failure));
     event->at = turn->now;
+    event->about = turn->about;
+    turn->about = (struct event_about){0};
     turn->event_count++;
     turn_log(turn, event);
     return db_event_insert(turn->tx, event);
+}
+
+void turn_about(struct turn *turn, const char *subject, const char *state, const char *actor)
+{
+    text_copy_cut(turn->about.subject, sizeof(turn->about.subject), subject);
+    text_copy_cut(turn->about.state, sizeof(turn->about.state), state);
+    text_copy_cut(turn->about.actor, sizeof(turn->about.actor), actor);
 }
 
 int turn_event(struct turn *turn, enum event_level level, enum event_kind kind, struct rnode *node,
@@ -198,6 +210,7 @@ int turn_node_move(struct turn *turn, struct rnode *node, struct node *row, enum
     enum event_level level = to == NODE_STATE_FAILED ? EVENT_LEVEL_ERROR
                              : to == NODE_STATE_HELD ? EVENT_LEVEL_WARN
                                                      : EVENT_LEVEL_INFO;
+    turn_about(turn, "", node_state_text(to), "");
     return turn_event(turn, level, EVENT_KIND_NODE_STATE, node, NULL, "%s -> %s%s%s", node_state_text(from),
                       node_state_text(to), cut[0] != '\0' ? ": " : "", cut);
 }

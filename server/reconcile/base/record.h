@@ -45,6 +45,7 @@ struct turn {
     bool tidies;                  /* with housekeeping */
     struct effect *effects;
     size_t effect_count, effect_capacity;
+    struct event_about about; /* of the next event */
     int64_t event_count;
     struct turn_line lines[TURN_LINES_MAX];
     size_t line_count;
@@ -52,6 +53,8 @@ struct turn {
 };
 
 void turn_reset(struct turn *turn);
+/* What the next event of the turn is about, for programs; "" for what it does not have. */
+void turn_about(struct turn *turn, const char *subject, const char *state, const char *actor);
 int turn_event(struct turn *turn, enum event_level level, enum event_kind kind, struct rnode *node,
                const struct operation *operation, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 int turn_cluster_event(struct turn *turn, enum event_level level, enum event_kind kind, const struct rcluster *cluster,

@@ -116,6 +116,7 @@ static int apply_health(struct apply *a)
     a->row.health_since = a->turn->now;
     a->unwritten = true;
     enum event_level level = is == HEALTH_UNHEALTHY ? EVENT_LEVEL_WARN : EVENT_LEVEL_INFO;
+    turn_about(a->turn, "", health_text(is), "");
     return turn_event(a->turn, level, EVENT_KIND_NODE_HEALTH, a->node, NULL, "%s -> %s", health_text(was),
                       health_text(is));
 }
@@ -358,6 +359,7 @@ static int decision_event(struct apply *a, const struct decision *d)
                              : d->action <= ACTION_WATCH   ? EVENT_LEVEL_INFO
                              : d->action == ACTION_SUPPORT ? EVENT_LEVEL_ERROR
                                                            : EVENT_LEVEL_WARN;
+    turn_about(a->turn, "", action_text(d->action), "");
     return turn_event(a->turn, level, EVENT_KIND_DECISION, a->node, NULL, "%s (%s): %s", action_text(d->action),
                       decision_rule_text(d->rule), d->sentence);
 }

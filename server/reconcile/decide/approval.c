@@ -35,6 +35,7 @@ static int end(struct turn *turn, struct rnode *node, const struct approval *app
     int status = db_approval_update(turn->tx, &ended);
     if (status != 0 || state == APPROVAL_STATE_DONE)
         return status;
+    turn_about(turn, approval->uid, approval_state_text(state), "");
     return turn_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, node, NULL,
                       "nobody needs to answer any more whether it gets a %s: the question (%s) is withdrawn",
                       action_text(approval->action), approval->uid);
@@ -48,6 +49,7 @@ static int tell_overdue(const void *row, void *arg)
     const char *action = action_text(approval->action);
     if (node == NULL)
         return 0;
+    turn_about(turn, approval->uid, approval_state_text(APPROVAL_STATE_EXPIRED), approval->answered_by);
     if (approval->state == APPROVAL_STATE_APPROVED)
         return turn_event(
             turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
@@ -82,11 +84,12 @@ static int ask(struct turn *turn, struct rnode *node, const struct decision *dec
     if (status == 0)
         status = db_approval_insert(turn->tx, &approval);
     char until[CLOCK_TEXT_MAX];
-    return status != 0
-               ? status
-               : turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
-                            "a %s waits for approval until %s: hpctl operation approve %s",
-                            action_text(approval.action), clock_format(approval.expires_at, until), approval.uid);
+    if (status != 0)
+        return status;
+    turn_about(turn, approval.uid, approval_state_text(APPROVAL_STATE_ASKED), "");
+    return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
+                      "a %s waits for approval until %s: hpctl operation approve %s", action_text(approval.action),
+                      clock_format(approval.expires_at, until), approval.uid);
 }
 
 static bool is_about(const struct approval *open, enum action action, const struct decision *said)

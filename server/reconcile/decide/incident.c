@@ -380,7 +380,10 @@ static int tell(struct turn *turn, const struct rincident *incident)
     const struct shared_incident *row = &incident->row;
     const char *title = topology_level_title(row->level);
     struct text names AUTO(text) = {0};
+    char id[32];
     name_nodes(turn->r, incident, &names);
+    snprintf(id, sizeof(id), "%" PRId64, row->id);
+    turn_about(turn, id, row->ended_at > 0 ? "ended" : "open", "");
     if (row->ended_at > 0)
         return turn_cluster_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_INCIDENT_ENDED, incident->cluster, "",
                                   "incident %" PRId64 " of the %s %s is over: %s", row->id, title, row->domain,

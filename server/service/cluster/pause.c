@@ -5,6 +5,7 @@
 #include "server/service/cluster/pause.h"
 
 #include "base/text.h"
+#include "db/event.h"
 #include "server/service/private.h"
 
 struct pausing {
@@ -20,13 +21,21 @@ static int tell(struct db_tx *tx, const struct pausing *pausing)
 {
     const struct cluster *cluster = pausing->cluster;
     const char *colon = pausing->reason[0] != '\0' ? ": " : "";
+    struct event event = {.level = pausing->pause ? EVENT_LEVEL_WARN : EVENT_LEVEL_INFO,
+                          .kind = pausing->pause ? EVENT_KIND_CLUSTER_PAUSED : EVENT_KIND_CLUSTER_RESUMED,
+                          .cluster_id = cluster->id};
+    text_copy_cut(event.cluster, sizeof(event.cluster), cluster->name);
+    text_copy_cut(event.about.actor, sizeof(event.about.actor), pausing->actor->name);
+    text_copy_cut(event.about.state, sizeof(event.about.state), pausing->pause ? "paused" : "resumed");
     if (pausing->pause)
-        return cluster_event(tx, cluster, EVENT_LEVEL_WARN, EVENT_KIND_CLUSTER_PAUSED,
-                             "%s paused the cluster %s: nothing is done to its nodes by itself until it is resumed%s%s",
-                             pausing->actor->name, cluster->name, colon, pausing->reason);
-    return cluster_event(tx, cluster, EVENT_LEVEL_INFO, EVENT_KIND_CLUSTER_RESUMED,
-                         "%s resumed the cluster %s: what is still open is decided on now%s%s", pausing->actor->name,
-                         cluster->name, colon, pausing->reason);
+        say_cut(event.message, sizeof(event.message),
+                "%s paused the cluster %s: nothing is done to its nodes by itself until it is resumed%s%s",
+                pausing->actor->name, cluster->name, colon, pausing->reason);
+    else
+        say_cut(event.message, sizeof(event.message),
+                "%s resumed the cluster %s: what is still open is decided on now%s%s", pausing->actor->name,
+                cluster->name, colon, pausing->reason);
+    return db_event_insert(tx, &event);
 }
 
 static int pause_write(struct db_tx *tx, void *arg)

@@ -4,6 +4,7 @@
  */
 #include "server/service/event/webhook.h"
 
+#include "base/text.h"
 #include "db/event.h"
 #include "db/webhook.h"
 #include "server/service/node/approval.h"
@@ -19,6 +20,7 @@
 struct standing {
     const struct webhook *webhook;
     struct webhook_progress *progress;
+    const struct service_webhook_mark *mark;
     int64_t now_ms;
     bool tells; /* a line in the timeline */
 };
@@ -60,6 +62,8 @@ static int tell(struct db_tx *tx, const struct standing *standing)
     struct event event = {.at = standing->now_ms,
                           .level = failing ? EVENT_LEVEL_ERROR : EVENT_LEVEL_INFO,
                           .kind = failing ? EVENT_KIND_WEBHOOK_FAILING : EVENT_KIND_WEBHOOK_BACK};
+    text_copy_cut(event.about.subject, sizeof(event.about.subject), standing->webhook->name);
+    text_copy_cut(event.about.state, sizeof(event.about.state), failing ? "failing" : "ok");
     if (failing)
         say_cut(event.message, sizeof(event.message), "The webhook %s has taken nothing since %s: %s. %s",
                 standing->webhook->name, clock_format(p->failing_since, since), p->error,
@@ -79,13 +83,18 @@ static int store_write(struct db_tx *tx, void *arg)
     struct webhook_progress p = *standing->progress;
     int status = standing->tells ? tell(tx, standing) : 0;
     p.reported = p.reported != standing->tells;
+    if (status == 0 && standing->mark->opened)
+        status = db_webhook_alert_open(tx, standing->webhook->name, standing->mark->key, standing->now_ms);
+    if (status == 0 && standing->mark->resolved)
+        status = db_webhook_alert_close(tx, standing->webhook->name, standing->mark->key);
     return status < 0 ? status : db_webhook_put(tx, standing->webhook->name, &p);
 }
 
-int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress)
+int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress,
+                          const struct service_webhook_mark *mark)
 {
     struct problem problem;
-    struct standing standing = {.webhook = webhook, .progress = progress, .now_ms = service_now(s)};
+    struct standing standing = {.webhook = webhook, .progress = progress, .mark = mark, .now_ms = service_now(s)};
     bool left = progress->failing_since != 0 && progress->failures == 0; /* a message was, and the next is tried */
     standing.tells = progress->reported ? progress->failing_since == 0
                                         : left || progress->stopped || progress->failures >= WEBHOOK_TELL_FAILURES;
@@ -96,6 +105,24 @@ int service_webhook_store(struct service *s, const struct webhook *webhook, stru
     if (standing.tells)
         service_events_added(s);
     return 0;
+}
+
+struct asking {
+    const char *webhook, *key;
+    bool open;
+};
+
+static int is_open_read(struct db_tx *tx, void *arg)
+{
+    struct asking *asking = arg;
+    return db_webhook_alert_is_open(tx, asking->webhook, asking->key, &asking->open);
+}
+
+bool service_webhook_is_open(struct service *s, const struct webhook *webhook, const char *key)
+{
+    struct problem problem;
+    struct asking asking = {.webhook = webhook->name, .key = key};
+    return service_read(s, is_open_read, &asking, &problem) < 0 || asking.open;
 }
 
 /* --- what comes next --------------------------------------------------------------------------------- */

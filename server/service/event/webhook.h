@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_WEBHOOK_H
 #define HOLDFAST_SERVER_SERVICE_WEBHOOK_H
 
-#include "model/webhook.h"
+#include "model/webhook_alert.h"
 #include "server/service/node/approval.h"
 #include "server/service/service.h"
 
@@ -22,7 +22,15 @@ int service_webhook_next(struct service *s, const struct webhook *webhook, int64
 /* Stores how far it has come, with a line in the timeline when it has failed for long (WEBHOOK_TELL_FAILURES), or is back after that:
  * progress->reported is set. */
 #define WEBHOOK_TELL_FAILURES 3
-int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress);
+/* What became of the message before position at a service with alerts. */
+struct service_webhook_mark {
+    bool opened, resolved; /* the alert with this key */
+    char key[WEBHOOK_ALERT_KEY_MAX + 1];
+};
+int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress,
+                          const struct service_webhook_mark *mark);
+/* The alert was opened there, and not resolved. True also where that cannot be read: an alert too many is resolved again. */
+bool service_webhook_is_open(struct service *s, const struct webhook *webhook, const char *key);
 
 /* For the APIs: those that are configured, in that order. */
 #define WEBHOOK_WAITING_MAX 10000 /* events that are looked through for it */

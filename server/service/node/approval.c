@@ -51,6 +51,19 @@ static int check_open(const struct answer *answer)
         approval->answered_by);
 }
 
+static int tell_answer(struct db_tx *tx, const struct answer *answer, const struct place *place)
+{
+    const struct approval *approval = answer->approval;
+    struct event event = {.level = EVENT_LEVEL_INFO, .kind = EVENT_KIND_APPROVAL};
+    autofree char *message = own_printf("%s %s the %s of %s%s%s", answer->actor->name,
+                                        approval_state_text(approval->state), action_text(approval->action),
+                                        place->node.name, answer->reason[0] != '\0' ? ": " : "", answer->reason);
+    text_copy_cut(event.about.subject, sizeof(event.about.subject), approval->uid);
+    text_copy_cut(event.about.state, sizeof(event.about.state), approval_state_text(approval->state));
+    text_copy_cut(event.about.actor, sizeof(event.about.actor), answer->actor->name);
+    return place_event_add(tx, place, NULL, &event, message);
+}
+
 static int answer_write(struct db_tx *tx, void *arg)
 {
     struct answer *answer = arg;
@@ -73,10 +86,7 @@ static int answer_write(struct db_tx *tx, void *arg)
     snprintf(approval->answered_by, sizeof(approval->answered_by), "%s", answer->actor->name);
     say_cut(approval->reason, sizeof(approval->reason), "%s", answer->reason);
     status = db_approval_update(tx, approval);
-    return status < 0 ? status
-                      : place_event(tx, &place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, "%s %s the %s of %s%s%s",
-                                    answer->actor->name, approval_state_text(wanted), action_text(approval->action),
-                                    place.node.name, answer->reason[0] != '\0' ? ": " : "", answer->reason);
+    return status < 0 ? status : tell_answer(tx, answer, &place);
 }
 
 int service_approval_answer(struct service *s, const struct actor *actor, const char *uid, bool yes, const char *reason,

@@ -1,4 +1,5 @@
 /* Incidents of many nodes, and what nodes share: shown, said by people, and declared over by them. */
+#include "base/text.h"
 #include "db/incident.h"
 #include "db/event.h"
 #include "server/service/node/node.h"
@@ -98,6 +99,9 @@ static int end_write(struct db_tx *tx, void *arg)
                           .kind = EVENT_KIND_INCIDENT_ENDED,
                           .cluster_id = incident->cluster_id};
     snprintf(event.cluster, sizeof(event.cluster), "%s", incident->cluster);
+    snprintf(event.about.subject, sizeof(event.about.subject), "%lld", (long long)incident->id);
+    text_copy_cut(event.about.state, sizeof(event.about.state), "ended");
+    text_copy_cut(event.about.actor, sizeof(event.about.actor), ending->actor->name);
     say_cut(event.message, sizeof(event.message),
             "incident %lld of the %s %s is over: %s; what still fails is repaired node by node",
             (long long)incident->id, topology_level_title(incident->level), incident->domain, incident->ended_by);

@@ -168,6 +168,16 @@ int cluster_notice(struct db_tx *tx, const struct cluster *cluster, const char *
                          "Of what was asked for of %s this is kept, but has no effect here: %s", cluster->name, notice);
 }
 
+static int tell_move(struct db_tx *tx, const struct place *place, enum node_state from, const char *reason)
+{
+    enum node_state to = place->node.state;
+    struct event event = {.level = EVENT_LEVEL_INFO, .kind = EVENT_KIND_NODE_STATE};
+    autofree char *message =
+        own_printf("%s -> %s%s%s", node_state_text(from), node_state_text(to), reason[0] == '\0' ? "" : ": ", reason);
+    text_copy_cut(event.about.state, sizeof(event.about.state), node_state_text(to));
+    return place_event_add(tx, place, NULL, &event, message);
+}
+
 int place_move(struct db_tx *tx, struct place *place, enum node_state state, const char *reason, int64_t now_ms)
 {
     enum node_state from = place->node.state;
@@ -176,7 +186,6 @@ int place_move(struct db_tx *tx, struct place *place, enum node_state state, con
     say_cut(place->node.reason, sizeof(place->node.reason), "%s", reason);
     int status = db_node_update(tx, &place->node);
     if (status == 0)
-        status = place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_NODE_STATE, "%s -> %s%s%s",
-                             node_state_text(from), node_state_text(state), reason[0] == '\0' ? "" : ": ", reason);
+        status = tell_move(tx, place, from, reason);
     return status;
 }

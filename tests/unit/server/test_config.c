@@ -222,7 +222,9 @@ static void test_refuses_webhooks(void **state)
     (void)state;
     static const struct refusal cases[] = {
         {"webhooks: {}", "webhooks must be a list of at most 8"},
-        {"webhooks: [{name: a, url: \"https://x/\"}]", "entry 1: \"secretFile\" is missing"},
+        {"webhooks: [{name: a, url: \"https://x/\"}]", "entry 1: secretFile is needed: it has what messages"},
+        {"webhooks: [{name: a, url: \"https://x/\", format: pagerduty}]", "it has the key of the service's API"},
+        {"webhooks: [{name: a, url: \"https://x/\", format: teams}]", "format must be standard, cloudevents, slack"},
         {"webhooks: [{name: a, url: \"http://x.org/\", secretFile: /s}]", "entry 1: url: "},
         {"webhooks: [{name: a, url: \"https://x.org?a=1\", secretFile: /s}]", "entry 1: url: after the host"},
         {"webhooks: [{name: a, url: \"https://x.org/#a\", secretFile: /s}]", "entry 1: url: after the host"},

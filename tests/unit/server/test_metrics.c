@@ -80,7 +80,8 @@ static void test_figures_of_clusters(void **state)
     struct webhook_progress progress;
     assert_int_equal(service_webhook_open(&world.service, &webhooks[0], &progress), 0);
     progress.delivered = 7, progress.failures = 2, progress.refused = 1, progress.expired = 3;
-    assert_int_equal(service_webhook_store(&world.service, &webhooks[0], &progress), 0);
+    assert_int_equal(service_webhook_store(&world.service, &webhooks[0], &progress, &(struct service_webhook_mark){0}),
+                     0);
     metrics_clusters(&text, &world.service);
     static const char *const lines[] = {
         "holdfast_cluster_paused{cluster=\"ml\"} 0",

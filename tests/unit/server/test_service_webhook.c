@@ -46,11 +46,34 @@ static void test_begins_at_the_end_and_goes_on_where_it_was(void **state)
     assert_int_equal(item.event.id, before + 1201);
     progress.position = item.event.id;
     progress.delivered = 1;
-    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress), 0);
+    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &(struct service_webhook_mark){0}), 0);
     struct webhook_progress again;
     assert_int_equal(service_webhook_open(&world.service, &webhook, &again), 0);
     assert_int_equal(again.position, item.event.id);
     assert_int_equal(again.delivered, 1);
+    world_close(&world);
+}
+
+/* A service with alerts is told that one is over only where it was told that it began. */
+static void test_alerts_are_remembered(void **state)
+{
+    struct world world;
+    struct webhook webhook;
+    struct webhook_progress progress;
+    struct service_webhook_mark opened = {.opened = true, .key = "k"}, resolved = {.resolved = true, .key = "k"};
+    (void)state;
+    begin(&world, &webhook);
+    assert_int_equal(service_webhook_open(&world.service, &webhook, &progress), 0);
+    assert_false(service_webhook_is_open(&world.service, &webhook, "k"));
+    for (int i = 0; i < 2; i++) { /* said again after a crash */
+        assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &opened), 0);
+        assert_true(service_webhook_is_open(&world.service, &webhook, "k"));
+        assert_false(service_webhook_is_open(&world.service, &webhook, "other"));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &resolved), 0);
+        assert_false(service_webhook_is_open(&world.service, &webhook, "k"));
+    }
     world_close(&world);
 }
 
@@ -92,20 +115,22 @@ static void test_failing_is_told_once_and_so_is_the_end(void **state)
     progress.failing_since = WORLD_T0;
     snprintf(progress.error, sizeof(progress.error), "nobody answers");
     for (progress.failures = 1; progress.failures < 6; progress.failures++) {
-        assert_int_equal(service_webhook_store(&world.service, &webhook, &progress), 0);
+        assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &(struct service_webhook_mark){0}),
+                         0);
         assert_int_equal(world_events(&world, EVENT_KIND_WEBHOOK_FAILING, &event),
                          progress.failures >= WEBHOOK_TELL_FAILURES);
     }
     assert_non_null(strstr(event.message, "nobody answers. What it is told of waits"));
     progress.failing_since = progress.failures = 0;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(service_webhook_store(&world.service, &webhook, &progress), 0);
+        assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &(struct service_webhook_mark){0}),
+                         0);
         assert_int_equal(world_events(&world, EVENT_KIND_WEBHOOK_BACK, NULL), 1);
     }
     progress.stopped = true; /* by the receiver's word: at once */
     progress.failing_since = WORLD_T0;
     progress.failures = 1;
-    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress), 0);
+    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &(struct service_webhook_mark){0}), 0);
     assert_int_equal(world_events(&world, EVENT_KIND_WEBHOOK_FAILING, NULL), 2);
     assert_int_equal(service_webhook_open(&world.service, &webhook, &progress), 0);
     assert_false(progress.stopped); /* hpd starts again */
@@ -191,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_begins_at_the_end_and_goes_on_where_it_was),
+        cmocka_unit_test(test_alerts_are_remembered),
         cmocka_unit_test(test_what_it_wants),
         cmocka_unit_test(test_failing_is_told_once_and_so_is_the_end),
         cmocka_unit_test(test_a_test_needs_a_webhook_and_an_operator),
