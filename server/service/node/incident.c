@@ -1,6 +1,6 @@
 /* Incidents of many nodes, and what nodes share: shown, said by people, and declared over by them. */
-#include "base/text.h"
 #include "db/incident.h"
+#include "base/text.h"
 #include "db/event.h"
 #include "server/service/node/node.h"
 #include "server/service/private.h"
