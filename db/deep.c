@@ -33,6 +33,8 @@ static const char SQL_CLOSE[] = "UPDATE deep_run SET state = ?, detail = ?, fini
 static const char SQL_CLOSE_TESTS[] =
     "UPDATE deep_test SET state = ?, detail = ? WHERE state = 'running' AND run_id IN "
     "(SELECT id FROM deep_run WHERE operation_id = ? AND finished_at = 0)";
+static const char SQL_RESULT[] = "SELECT state, instance_id FROM deep_run WHERE node_id = ? AND "
+                                 "state IN ('passed', 'failed') ORDER BY id DESC LIMIT 1";
 static const char SQL_LIST_ALL[] = RUN_SELECT "WHERE ?1 = 0 " RUN_NEWEST;
 static const char SQL_LIST_CLUSTER[] = RUN_SELECT "WHERE r.cluster_id = ?1 " RUN_NEWEST;
 static const char SQL_LIST_UNFINISHED[] = RUN_SELECT "WHERE r.cluster_id = ?1 AND r.finished_at = 0 " RUN_NEWEST;
@@ -46,6 +48,23 @@ static const char SQL_TEST_PUT[] =
     "WHERE state = 'running' AND excluded.state <> 'running'";
 static const char SQL_TEST_LIST[] = "SELECT ordinal, name, kind, state, detail, started_at, duration_ms, measures, log "
                                     "FROM deep_test WHERE run_id = ? ORDER BY ordinal";
+
+int db_deep_result(struct db_tx *tx, int64_t node_id, const char *instance_id, enum deep_state *ret_state)
+{
+    enum deep_state state = DEEP_STATE_WAITING;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_RESULT);
+    db_bind_i64(&q, node_id);
+    int status = db_query_one(&q);
+    if (status < 0)
+        return status;
+    DB_GET_ENUM(&q, deep_state, &state);
+    bool is_its = text_equal(db_get_word(&q), instance_id);
+    status = db_query_status(&q);
+    if (status == 0 && is_its)
+        *ret_state = state;
+    return status != 0 ? status : is_its ? 0 : STATUS_NOT_FOUND;
+}
 
 /* --- runs ---------------------------------------------------------------------------------------- */
 

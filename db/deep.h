@@ -15,6 +15,9 @@ int db_deep_run_update(struct db_tx *tx, const struct deep_run *run);
  * when it has none. */
 int db_deep_run_close(struct db_tx *tx, int64_t operation_id, enum deep_state state, const char *why, int64_t at);
 
+/* What the newest run of the node came to that passed or failed, if it was on that instance. NOT_FOUND: there is none. */
+int db_deep_result(struct db_tx *tx, int64_t node_id, const char *instance_id, enum deep_state *ret_state);
+
 struct db_deep_filter {
     int64_t cluster_id, node_id; /* 0: all */
     int64_t before_id;           /* newest first; 0 starts */

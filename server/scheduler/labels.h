@@ -14,12 +14,16 @@ struct labels_group {
     struct kubernetes_spec wanted; /* owned */
 };
 
+/* Deep health checks of a node's machine. */
+enum labels_test { LABELS_TEST_NONE, LABELS_TEST_RUNNING, LABELS_TEST_PASSED, LABELS_TEST_FAILED };
+
 struct labels_node {
     int64_t id; /* the caller's */
     char name[NODE_NAME_MAX_BYTES];
     size_t group;
     char domains[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES]; /* "": not known */
-    uint64_t known;                                              /* number, as it was answered last; 0: look at it */
+    enum labels_test test;
+    uint64_t known;  /* number, as it was answered last; 0: look at it */
     uint64_t number; /* answered: of what is wanted and what the node has; 0: it is not there, or was not looked at */
     bool looked;     /* answered: number is another one, and what follows is answered, too */
     char *current;   /* of wanted, what the node has: as kubernetes_spec_write; "": nothing; owned */

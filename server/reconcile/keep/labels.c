@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "db/cluster.h"
+#include "db/deep.h"
 #include "db/node.h"
 #include "db/node_labels.h"
 #include "server/reconcile/base/call.h"
@@ -55,7 +56,7 @@ static void wake(struct reconcile *r, struct scheduler_link *link, enum service_
 
 static void hear(const struct rcall *call)
 {
-    if (call->kind == CALL_UNCORDON)
+    if (call->kind == CALL_CORDON || call->kind == CALL_HOLD || call->kind == CALL_UNCORDON)
         call->link->labels->pace.poked = true;
 }
 
@@ -105,6 +106,19 @@ static int read_group(struct collecting *c, const struct db_node_row *row, size_
     return 0;
 }
 
+/* Of this machine: another one in its place has not been tested. */
+static int read_test(struct db_tx *tx, const struct db_node_row *row, enum labels_test *ret_test)
+{
+    enum deep_state state = DEEP_STATE_WAITING;
+    int status = 0;
+    *ret_test = row->is_tested ? LABELS_TEST_RUNNING : LABELS_TEST_NONE;
+    if (!row->is_tested)
+        status = db_deep_result(tx, row->node.id, row->instance.instance_id, &state);
+    if (status == 0 && !row->is_tested)
+        *ret_test = state == DEEP_STATE_PASSED ? LABELS_TEST_PASSED : LABELS_TEST_FAILED;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
 static int take_node(const void *found, void *arg)
 {
     const struct db_node_row *row = found;
@@ -127,7 +141,7 @@ static int take_node(const void *found, void *arg)
         text_copy_cut(node->domains[level], sizeof(node->domains[level]),
                       node_domain(&row->node, (enum topology_level)level));
     node->known = (uint64_t)(uintptr_t)map_get(c->link->labels->known, node->name);
-    return 0;
+    return read_test(c->tx, row, &node->test);
 }
 
 static int take_cluster(const void *found, void *arg)

@@ -55,10 +55,14 @@ json_t *kube_labels_ours(const struct labels_group *group, const struct labels_n
                   {TOPOLOGY_LEVEL_RACK, "topology.k8s.aws/network-node-layer-2"},
                   {TOPOLOGY_LEVEL_SWITCH, "topology.k8s.aws/network-node-layer-3"},
                   {TOPOLOGY_LEVEL_ULTRASERVER, "topology.k8s.aws/ultraserver-id"}};
+    static const char *const tests[] = {
+        [LABELS_TEST_RUNNING] = "InProgress", [LABELS_TEST_PASSED] = "Passed", [LABELS_TEST_FAILED] = "Failed"};
     json_t *labels = json_object();
     put_label(labels, KUBE_HYPERPOD "compute-type", COMPUTE_TYPE);
     put_label(labels, KUBE_HYPERPOD "cluster-name", group->cluster);
     put_label(labels, KUBE_GROUP_LABEL, group->name);
+    if (node->test != LABELS_TEST_NONE)
+        put_label(labels, KUBE_HYPERPOD "deep-health-check-status", tests[node->test]);
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
         put_label(labels, places[i].key, node->domains[places[i].level]);
     return json_pack("{s:o}", "labels", labels);
@@ -280,7 +284,7 @@ static uint64_t number_of(const struct kube_node *node, const struct labels_node
     uint64_t number = hash_number(group, node->marks);
     for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
         number = hash_text(number, wanted->domains[level]);
-    number = hash_text(number, node->uid);
+    number = hash_number(hash_text(number, node->uid), (uint64_t)wanted->test);
     return number == 0 ? 1 : number;
 }
 

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { HEALTH, HYPERPOD, KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
-import { agentPath, root } from '../lib/programs.mjs';
+import { agentPath, agentService, root } from '../lib/programs.mjs';
 import { until } from '../lib/world.mjs';
 
 const why = cannot();
@@ -29,7 +29,12 @@ class PluginWorld extends KubernetesWorld {
 let world, client;
 before(async () => {
   if (why) return;
-  world = await new PluginWorld({ nodes: 2, cluster: false }).start();
+  world = new PluginWorld({ nodes: 2, cluster: false, config: { checks: { busyWait: '3s', stressTime: '1s' } } });
+  const tools = join(world.dir, 'tools'), stress = join(tools, 'stress-ng'); // which lasts until the file go is there
+  mkdirSync(tools);
+  writeFileSync(stress, `#!/bin/sh\nwhile [ ! -e ${world.dir}/go ]; do sleep 0.1; done\n`, { mode: 0o755 });
+  world.options.agent = { ...agentService, command: ['/usr/bin/env', `PATH=${tools}:${process.env.PATH}`, ...agentService.command] };
+  await world.start();
   await world.createCluster(spec(WANTED));
   const key = world.json('access-key', 'create', '--name', 'sdk', '--role', 'admin');
   client = new sdk.SageMakerClient({ endpoint: `http://127.0.0.1:${world.port}`, region: 'hp-local-1', credentials: { accessKeyId: key.accessKeyId, secretAccessKey: key.secretAccessKey } });
@@ -99,6 +104,16 @@ test('a switch that people name is a label that Kubernetes takes, and does not c
   await until('it is a label', () => labels('gpu-1')['topology.k8s.aws/network-node-layer-3'] === 'leaf-7--row-2');
   await world.looks(3);
   assert.equal(world.node('gpu-1').switch, 'leaf 7 (row 2)');
+});
+
+test('a deep health check is a label while it goes on, and says what came of it', { skip: why }, async () => {
+  const status = () => labels('gpu-1')[`${HYPERPOD}deep-health-check-status`];
+  assert.equal(status(), undefined);
+  const [{ id }] = world.json('check', 'start', '--nodes', 'gpu-1', '--quick').checks;
+  await until('it is in progress, and takes no work', () => status() === 'InProgress' && world.health('gpu-1') === 'Unschedulable' && world.kubeNode('gpu-1').spec.unschedulable);
+  writeFileSync(join(world.dir, 'go'), '');
+  await until('it has passed', () => world.json('check', 'describe', id).state === 'passed');
+  await until('its label says so', () => status() === 'Passed' && world.isSchedulable('gpu-1'));
 });
 
 test('keys that others write are refused by name', { skip: why }, () => {

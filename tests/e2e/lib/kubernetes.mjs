@@ -75,7 +75,7 @@ export class KubernetesWorld extends World {
     const config = {
       agents: { heartbeatInterval: '1s', silentAfter: '5s', unreachableAfter: '15s' },
       schedulers: [{ ...this.scheduler(), ...this.options.scheduler }],
-      providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [this.kubelet(), agentService] } },
+      providers: { local: { dir: join(this.dir, 'instances'), bootDelay: '500ms', services: [this.kubelet(), this.options.agent ?? agentService] } },
       recovery: { observeInterval: '500ms', verifyQuiet: '1s', evictDeadline: '6s', drainDeadline: '2s', retryMin: '100ms', retryMax: '1s', ...this.options.recovery },
       ...this.options.config,
     };
