@@ -427,7 +427,8 @@ static void test_labels_of_a_node_are_legal(void **state)
     snprintf(node.domains[TOPOLOGY_LEVEL_RACK], sizeof(node.domains[0]), "---");
     auto_json json_t *labels = kube_labels_ours(&group, &node);
     auto_json json_t *expected =
-        json_of(WANT("\"" KUBE_HYPERPOD "compute-type\":\"hyperpod\",\"" KUBE_HYPERPOD "cluster-name\":\"prod\",\"" KUBE_HYPERPOD "deep-health-check-status\":\"Failed\","
+        json_of(WANT("\"" KUBE_HYPERPOD "compute-type\":\"hyperpod\",\"" KUBE_HYPERPOD
+                     "cluster-name\":\"prod\",\"" KUBE_HYPERPOD "deep-health-check-status\":\"Failed\","
                      "\"" KUBE_GROUP_LABEL "\":\"workers\",\"topology.k8s.aws/network-node-layer-3\":\"sw-1--row-2\"",
                      ""));
     json_object_del(expected, "taints");
