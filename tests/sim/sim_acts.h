@@ -7,7 +7,7 @@
 #include "db/verdict.h"
 #include "tests/sim/sim_world.h"
 
-/* "reboot/UID", "launch/UID", "terminate/INSTANCE": what a provider did follows from an operation of that kind, and that from a
+/* "reboot/UID", "reboot/UID/TRY", "launch/UID", "terminate/INSTANCE": what a provider did follows from an operation of that kind, and that from a
  * decision to do it, or from a person. */
 SIM_FN int sim_ended_instance(const void *row, void *arg)
 {
@@ -34,12 +34,14 @@ SIM_FN void sim_law_act(struct sim *sim, struct db_tx *tx, const char *key)
 {
     struct operation op = {0};
     struct instance instance;
-    const char *what = strchr(key, '/') + 1;
+    char what[KEY_MAX_BYTES];
+    snprintf(what, sizeof(what), "%s", strchr(key, '/') + 1);
+    what[strcspn(what, "/")] = '\0';
     bool known = false;
     if (text_starts_with(key, "terminate/")) {
         const struct fake_instance *ended = fake_provider_find(&sim->provider, what);
         const struct db_operation_filter of_node = {.node_id = ended->node_row, .state = -1};
-        snprintf(op.old_instance, sizeof(op.old_instance), "%s", what);
+        text_copy_cut(op.old_instance, sizeof(op.old_instance), what);
         /* what never enrolled is known by the key it was launched with alone */
         known = ended->node_row == 0 ? db_instance_by_key(tx, ended->key, &instance) == 0
                                      : db_operation_list(tx, &of_node, sim_ended_instance, &op) >= 0 && op.id != 0;

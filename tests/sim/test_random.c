@@ -15,6 +15,7 @@
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_modes.h"
 #include "tests/sim/sim_other.h"
+#include "tests/sim/sim_reboot.h"
 #include "tests/sim/sim_steps.h"
 #include "tests/sim/sim_world.h"
 
@@ -29,7 +30,8 @@
 /* One in so many worlds is large, or has some dozens of nodes: what takes many. The others are small, so that they are many. */
 #define LARGE_EVERY 256
 #define MIDDLE_EVERY 64
-#define TWO_EVERY 4 /* worlds with a second scheduler */
+#define METHODS_EVERY 4 /* worlds whose machines are rebooted by the methods of their group */
+#define TWO_EVERY 4     /* worlds with a second scheduler */
 #define STORM_MS (10 * MS_PER_MIN)
 #define SHORT_STORM_MS (3 * MS_PER_MIN)
 #define SETTLED_MS (6 * MS_PER_HOUR)
@@ -513,6 +515,8 @@ static uint64_t stream_of(uint64_t seed)
     return high << 32 | fake_outcome_draw(&seed, UINT32_MAX);
 }
 
+static struct reboot_device device;
+
 static void live(const struct sim *start, uint64_t seed)
 {
     struct sim sim, wanted = *start;
@@ -524,6 +528,8 @@ static void live(const struct sim *start, uint64_t seed)
     sim.before_boot = sim_disk_fix;
     sim.more_laws = laws;
     set_work(&sim, seed);
+    device = (struct reboot_device){.sim = &sim, .by_chance = true};
+    sim.agents_reboot = seed % 8 < 4;
     id_source_seed(&sim.ids, 1000 + seed); /* other ids than the start had */
     sim.outcome.random = seed;
     sim.storm_ends = clock_wall_ms(&sim.clock) + (sim.nodes > 10 ? STORM_MS : SHORT_STORM_MS);
@@ -543,8 +549,10 @@ static void live(const struct sim *start, uint64_t seed)
     sim_close(&sim);
 }
 
+#define METHODS "{\"rebootMethods\":[\"agent\",\"ssh\",\"bmc\",\"provider\"]}"
+
 /* others: of the cluster of a second scheduler; 0: there is none. */
-static void make_with(struct sim *start, int nodes, int others)
+static void make_with(struct sim *start, int nodes, int others, const char *spec)
 {
     sim_open(start, 1, true);
     start->other_nodes = others;
@@ -559,7 +567,11 @@ static void make_with(struct sim *start, int nodes, int others)
     settings->policy.breaker_window_ms = settings->policy.breaker_close_after_ms = REST_MS;
     settings->policy.unreachable_after_ms = 75 * MS_PER_S; /* within a short storm, too */
     start->beat_ms = 20 * MS_PER_S;
-    start->spec = SIM_SCRIPT;
+    settings->reboot_agent_ms = settings->reboot_ssh_ms = settings->reboot_bmc_ms = 2 * MS_PER_MIN;
+    settings->reboot_provider_ms = 5 * MS_PER_MIN;
+    settings->reboot_stuck_ms = MS_PER_MIN;
+    start->spec = spec;
+    sim_device_attach(&device, start);
     sim_crash(start); /* with these settings */
     if (others > 0)
         sim_ask_both(start, nodes);
@@ -577,7 +589,7 @@ static void make_with(struct sim *start, int nodes, int others)
 
 static void make(struct sim *start, int nodes)
 {
-    make_with(start, nodes, 0);
+    make_with(start, nodes, 0, SIM_SCRIPT);
 }
 
 /* The disk fails at the first write of each turn while a switch goes dark: nothing is decided by what is not stored. */
@@ -608,19 +620,22 @@ static void an_incident_is_stored_before_it_decides(void **state)
 
 static void worlds_end_well(void **state)
 {
-    static struct sim small, middle, large, two;
+    static struct sim small, middle, large, two, methods;
     (void)state;
     make(&small, 5);
     make(&middle, 20);
     make(&large, 50);
-    make_with(&two, 5, 3);
+    make_with(&two, 5, 3, SIM_SCRIPT);
+    make_with(&methods, 5, 0, METHODS); /* the provider's, which can be relied on in the end, comes last */
     for (uint64_t seed = first_seed; seed < first_seed + seed_count; seed++)
-        live(seed % LARGE_EVERY == 0    ? &large
-             : seed % MIDDLE_EVERY == 0 ? &middle
-             : seed % TWO_EVERY == 1    ? &two
-                                        : &small,
+        live(seed % LARGE_EVERY == 0     ? &large
+             : seed % MIDDLE_EVERY == 0  ? &middle
+             : seed % TWO_EVERY == 1     ? &two
+             : seed % METHODS_EVERY == 3 ? &methods
+                                         : &small,
              seed);
     assert_int_equal(file_remove_tree(two.dir), 0);
+    assert_int_equal(file_remove_tree(methods.dir), 0);
     assert_int_equal(file_remove_tree(small.dir), 0);
     assert_int_equal(file_remove_tree(middle.dir), 0);
     assert_int_equal(file_remove_tree(large.dir), 0);

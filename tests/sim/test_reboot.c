@@ -1,59 +1,19 @@
 /*
  * Reboots by the methods of a group: which is tried after which, what counts as success, and that a machine is rebooted once, whoever
- * dies meanwhile. SSH and the BMC are devices here that do what the test says, and that reboot again for each call they get.
+ * dies meanwhile. SSH and the BMC are those of sim_reboot.h.
  */
 #include "db/machine.h"
-#include "tests/sim/sim_world.h"
+#include "tests/sim/sim_reboot.h"
 
 #define OFF_THE_BUS 79
 #define STORY_MS (3 * MS_PER_HOUR)
 
-enum conduct {
-    REBOOTS,
-    LIES, /* says that it did, and did nothing */
-    DENIES,
-    IS_AWAY,         /* nobody answers, and nothing is done */
-    LOSES_ITS_REPLY, /* it reboots, and nobody hears that it did */
-    HANGS,           /* no reply, and nothing is done */
-};
-
-struct reboot_device {
-    struct sim *sim;
-    enum conduct conduct[REBOOT_METHOD_COUNT];
-    char bmc[MACHINE_BMC_MAX_BYTES], address[ADDRESS_MAX_BYTES]; /* that it was last asked about */
-    int asked[REBOOT_METHOD_COUNT], reboots;
-};
 static struct reboot_device device;
-
-static int reboot(struct reboot_device *d, const struct reboot_target *target, enum reboot_method method,
-                  char ret_error[REBOOT_ERROR_MAX])
-{
-    int status = fake_outcome_begin(&d->sim->outcome, ret_error);
-    if (status != 0)
-        return status;
-    enum conduct conduct = d->conduct[method];
-    d->asked[method]++;
-    snprintf(d->bmc, sizeof(d->bmc), "%s", target->bmc);
-    snprintf(d->address, sizeof(d->address), "%s", target->address);
-    snprintf(ret_error, REBOOT_ERROR_MAX, "as it was told");
-    if (conduct == REBOOTS || conduct == LOSES_ITS_REPLY) {
-        fake_instance_boot(&d->sim->provider, fake_provider_find(&d->sim->provider, target->instance_id));
-        d->reboots++;
-    }
-    status = conduct == DENIES                                ? STATUS_DENIED
-             : conduct == IS_AWAY                             ? STATUS_UNAVAILABLE
-             : conduct == LOSES_ITS_REPLY || conduct == HANGS ? STATUS_TIMEOUT
-                                                              : 0;
-    return fake_outcome_end(&d->sim->outcome, status, ret_error);
-}
-
-static const struct reboot_ops ops = {.reboot = reboot};
 
 static void open_world(struct sim *sim, const char *spec)
 {
     sim_open(sim, 11, true);
-    device = (struct reboot_device){.sim = sim};
-    sim->reboots = (struct reboot_drivers){.ssh = {&ops, &device}, .bmc = {&ops, &device}};
+    sim_device_attach(&device, sim);
     sim->spec = spec;
     sim_crash(sim); /* hpd with these devices */
     sim->crashes = 0;
@@ -82,8 +42,8 @@ static void one_method_after_the_other(void **state)
     struct sim sim;
     (void)state;
     open_world(&sim, "{\"rebootMethods\":[\"agent\",\"scheduler\",\"ssh\",\"bmc\",\"provider\"]}");
-    device.conduct[REBOOT_METHOD_SSH] = LIES;
-    device.conduct[REBOOT_METHOD_BMC_GRACEFUL] = DENIES;
+    device.conduct[REBOOT_METHOD_SSH] = SIM_LIES;
+    device.conduct[REBOOT_METHOD_BMC_GRACEFUL] = SIM_DENIES;
     struct sim_reading end = strike(&sim);
     const struct operation *op = &end.operation;
     assert_int_equal(op->state, OPERATION_STATE_SUCCEEDED);
@@ -124,8 +84,8 @@ static void when_all_fail_the_machine_is_replaced(void **state)
     struct sim sim;
     (void)state;
     open_world(&sim, "{\"rebootMethods\":[\"ssh\",\"bmc-force\"]}");
-    device.conduct[REBOOT_METHOD_SSH] = IS_AWAY;
-    device.conduct[REBOOT_METHOD_BMC_FORCE] = DENIES;
+    device.conduct[REBOOT_METHOD_SSH] = SIM_IS_AWAY;
+    device.conduct[REBOOT_METHOD_BMC_FORCE] = SIM_DENIES;
     struct sim_reading end = strike(&sim);
     assert_int_equal(end.operation.kind, OPERATION_KIND_REPLACE);
     assert_int_equal(device.asked[REBOOT_METHOD_SSH], 3);
@@ -142,12 +102,12 @@ static void a_lost_reply_is_waited_for(void **state)
     struct sim sim;
     (void)state;
     open_world(&sim, "{\"rebootMethods\":[\"ssh\",\"provider\"]}");
-    device.conduct[REBOOT_METHOD_SSH] = LOSES_ITS_REPLY;
+    device.conduct[REBOOT_METHOD_SSH] = SIM_LOSES_ITS_REPLY;
     struct sim_reading end = strike(&sim);
     assert_int_equal(end.operation.try_count, 1);
     assert_try(&end.operation, 0, REBOOT_METHOD_SSH, REBOOT_OUTCOME_REBOOTED);
     assert_int_equal(device.reboots, 1);
-    device.conduct[REBOOT_METHOD_SSH] = HANGS;
+    device.conduct[REBOOT_METHOD_SSH] = SIM_HANGS;
     sim_run(&sim, 8 * MS_PER_DAY); /* beyond the window in which a fault escalates */
     end = strike(&sim);
     assert_int_equal(end.operation.try_count, 2);
