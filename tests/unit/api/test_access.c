@@ -75,7 +75,10 @@ static int wanted(const struct api_route *route, enum asker asker)
 static void check(const struct api_route *route, enum asker asker)
 {
     autofree char *path = path_of(route);
-    const char *body = route->body_bytes_max > 0 ? "{\"instanceId\":\"i-0123456789abcdef0\",\"bootId\":\"b\"}" : NULL;
+    bool spare = strcmp(route->operation, "reportSpare") == 0;
+    const char *body = route->body_bytes_max == 0 ? NULL
+                       : spare                    ? "{\"machine\":\"m\",\"bootId\":\"b\",\"checked\":true}"
+                                                  : "{\"instanceId\":\"i-0123456789abcdef0\",\"bootId\":\"b\"}";
     int want = wanted(route, asker);
     if (strcmp(route->operation, "streamEvents") == 0 && want == 0)
         return; /* a stream has no end; test_stream.c follows one */
