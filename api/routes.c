@@ -129,6 +129,8 @@ const struct api_route api_routes[] = {
     {"POST", "/v1/machines", "addMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_add},
     {"GET", "/v1/machines/{machine}", "describeMachine", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_machine_describe},
     {"PUT", "/v1/machines/{machine}", "updateMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_machine_update},
+    {"GET", "/v1/machines/{machine}/evidence", "describeMachineEvidence", ACCESS_VIEWER, LANE_POOL, PLAIN, 0,
+     api_machine_evidence},
     {"POST", "/v1/machines/{machine}/retire", "retireMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,
      api_machine_retire},
     {"POST", "/v1/machines/{machine}/bench", "benchMachine", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL,

@@ -277,6 +277,7 @@ int cli_provider_test(struct cli *cli);
 int cli_machine_list(struct cli *cli);
 int cli_machine_add(struct cli *cli);
 int cli_machine_describe(struct cli *cli);
+int cli_machine_evidence(struct cli *cli);
 int cli_machine_update(struct cli *cli);
 int cli_machine_retire(struct cli *cli);
 int cli_machine_bench(struct cli *cli);

@@ -72,6 +72,68 @@ int cli_machine_describe(struct cli *cli)
     return rc;
 }
 
+/* --- evidence ---------------------------------------------------------------------------------------------- */
+
+static void print_lines(FILE *f, const json_t *use, const char *list, const char *title, const char *const *paths,
+                        size_t count)
+{
+    const json_t *items = json_object_get(use, list);
+    size_t i;
+    const json_t *item;
+    char value[600];
+    if (json_array_size(items) == 0)
+        return;
+    fprintf(f, "  %s\n", title);
+    json_array_foreach(items, i, item)
+    {
+        fputs("   ", f);
+        for (size_t k = 0; k < count; k++) {
+            cli_value(item, paths[k], value, sizeof(value));
+            if (value[0] != '\0') {
+                fputs(" ", f);
+                cli_print_harmless(f, value);
+            }
+        }
+        fputc('\n', f);
+    }
+}
+
+static void print_use(FILE *f, const json_t *use)
+{
+    static const char *const verdicts[] = {"firstAt", "code", "device", "count", "rawLine"};
+    static const char *const decisions[] = {"at", "sentence"};
+    static const char *const repairs[] = {"createdAt", "kind", "state", "reason", "error"};
+    static const char *const tests[] = {"createdAt", "profile", "state", "detail"};
+    static const char *const hardware[] = {"kind", "location", "identity", "serial", "detail"};
+    static const char *const checks[] = {"name", "result", "why"};
+    char value[300];
+    fprintf(f, "\nAs %s", cli_value(use, "node", value, sizeof(value)));
+    fprintf(f, " of %s", cli_value(use, "cluster", value, sizeof(value)));
+    fprintf(f, " from %s", cli_value(use, "takenAt", value, sizeof(value)));
+    fprintf(f, " to %s", cli_value(use, "givenBackAt", value, sizeof(value)));
+    fprintf(f, "\n  %s\n", cli_value(use, "reason", value, sizeof(value)));
+    print_lines(f, use, "verdicts", "What its agent saw:", verdicts, ARRAY_LEN(verdicts));
+    print_lines(f, use, "decisions", "What was decided:", decisions, ARRAY_LEN(decisions));
+    print_lines(f, use, "repairs", "What was tried:", repairs, ARRAY_LEN(repairs));
+    print_lines(f, use, "tests", "Deep checks:", tests, ARRAY_LEN(tests));
+    print_lines(f, use, "hardware", "What it is made of:", hardware, ARRAY_LEN(hardware));
+    print_lines(f, use, "checks", "Checks of its agent:", checks, ARRAY_LEN(checks));
+}
+
+int cli_machine_evidence(struct cli *cli)
+{
+    autofree char *path = path_of(cli->argument[0], "/evidence");
+    auto_json json_t *bundle = NULL;
+    size_t i;
+    const json_t *use;
+    int rc = cli_ask(cli, "GET", path, NULL, NULL, &bundle);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, bundle))
+        return rc;
+    print_machine(cli, json_object_get(bundle, "machine"));
+    json_array_foreach(json_object_get(bundle, "uses"), i, use) print_use(cli->out, use);
+    return rc;
+}
+
 /* --- add --------------------------------------------------------------------------------------------------- */
 
 static int done(struct cli *cli, const json_t *machine, const char *what)

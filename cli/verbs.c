@@ -97,6 +97,8 @@ const struct cli_verb cli_verbs[] = {
     {"machine", "add", "[NAME KEY=VALUE...]", 0, CLI_POSITIONAL_MAX, CLI_BIT(FILE), cli_machine_add,
      "put a machine into the inventory; keys: type, address, bmc, rack, switch, chassis, serial, provider"},
     {"machine", "describe", "NAME", 1, 1, 0, cli_machine_describe, "one of them, and the nodes that it was"},
+    {"machine", "evidence", "NAME", 1, 1, 0, cli_machine_evidence,
+     "what a vendor's ticket about it needs: what was seen, decided, tried and tested; -o json for a file"},
     {"machine", "update", "NAME KEY=VALUE...", 2, CLI_POSITIONAL_MAX, 0, cli_machine_update,
      "change what is known of it; the keys are those of machine add"},
     {"machine", "bench", "NAME", 1, 1, CLI_BIT(REASON), cli_machine_bench,

@@ -11,7 +11,7 @@ static void put(json_t *json, const char *name, const char *text)
         json_put(json, name, render_text(text));
 }
 
-static json_t *render_piece(const struct hardware *hardware)
+json_t *render_piece(const struct hardware *hardware)
 {
     json_t *json = json_object();
     put(json, "kind", hardware_kind_text(hardware->kind));

@@ -131,6 +131,94 @@ void api_machine_describe(struct api_call *call)
     api_reply_json(call, 200, json);
 }
 
+/* --- evidence ------------------------------------------------------------------------------------------ */
+
+struct bundle {
+    json_t *machine, *uses;
+    json_t *use; /* the one whose rows come now; borrowed */
+    int64_t now_ms;
+};
+
+static void bundle_machine(const struct machine *machine, void *arg)
+{
+    struct bundle *bundle = arg;
+    bundle->machine = render_machine(machine, bundle->now_ms);
+}
+
+static void bundle_use(const struct machine_use *use, void *arg)
+{
+    static const char *const lists[] = {"verdicts", "repairs", "decisions", "tests", "hardware", "checks"};
+    struct bundle *bundle = arg;
+    bundle->use = render_use(use);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        json_put(bundle->use, lists[i], json_array());
+    json_array_append_new(bundle->uses, bundle->use);
+}
+
+static void bundle_add(struct bundle *bundle, const char *list, json_t *item)
+{
+    json_array_append_new(json_object_get(bundle->use, list), item);
+}
+
+static void bundle_verdict(const struct verdict *verdict, void *arg)
+{
+    bundle_add(arg, "verdicts", render_verdict(verdict));
+}
+
+static void bundle_repair(const struct operation *operation, void *arg)
+{
+    const struct bundle *bundle = arg;
+    const char *cluster = json_string_value(json_object_get(bundle->use, "cluster"));
+    const char *node = json_string_value(json_object_get(bundle->use, "node"));
+    bundle_add(arg, "repairs", render_operation(operation, text_or_empty(cluster), text_or_empty(node)));
+}
+
+static void bundle_decision(const struct decision *decision, const char *operation, void *arg)
+{
+    bundle_add(arg, "decisions", render_decision(decision, operation));
+}
+
+static void bundle_test(const struct deep_run *run, void *arg)
+{
+    bundle_add(arg, "tests", render_deep_run(run));
+}
+
+static void bundle_piece(const struct hardware *hardware, void *arg)
+{
+    bundle_add(arg, "hardware", render_piece(hardware));
+}
+
+static void bundle_check(const struct check_state *check, const char *boot_id, void *arg)
+{
+    bundle_add(arg, "checks", render_check_state(check, boot_id));
+}
+
+void api_machine_evidence(struct api_call *call)
+{
+    struct problem problem;
+    struct bundle bundle = {.uses = json_array(), .now_ms = now_of(call)};
+    const struct service_evidence_sink sink = {.machine = bundle_machine,
+                                               .use = bundle_use,
+                                               .verdict = bundle_verdict,
+                                               .repair = bundle_repair,
+                                               .decision = bundle_decision,
+                                               .test = bundle_test,
+                                               .piece = bundle_piece,
+                                               .check = bundle_check,
+                                               .arg = &bundle};
+    if (service_machine_evidence(call->service, call->params[0], &sink, &problem) != 0) {
+        json_decref(bundle.machine);
+        json_decref(bundle.uses);
+        api_problem(call, &problem);
+        return;
+    }
+    json_t *json = json_object();
+    json_put_time(json, "madeAt", bundle.now_ms);
+    json_put(json, "machine", bundle.machine);
+    json_put(json, "uses", bundle.uses);
+    api_reply_json(call, 200, json);
+}
+
 /* --- what is said of one ------------------------------------------------------------------------------- */
 
 struct machine_body {

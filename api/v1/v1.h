@@ -36,6 +36,8 @@ void api_node_hardware(struct api_call *call);
 void api_host_key_list(struct api_call *call);
 void api_agent_settings_describe(struct api_call *call);
 void api_agent_settings_apply(struct api_call *call);
+/* A piece of a machine. */
+json_t *render_piece(const struct hardware *hardware);
 /* How a check stands, of an instance whose boot is this. */
 json_t *render_check_state(const struct check_state *state, const char *boot_id);
 void api_node_explain(struct api_call *call);
@@ -60,6 +62,7 @@ void api_provider_test(struct api_call *call);
 void api_machine_list(struct api_call *call);
 void api_machine_add(struct api_call *call);
 void api_machine_describe(struct api_call *call);
+void api_machine_evidence(struct api_call *call);
 void api_machine_update(struct api_call *call);
 void api_machine_retire(struct api_call *call);
 void api_machine_bench(struct api_call *call);

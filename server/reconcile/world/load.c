@@ -257,8 +257,8 @@ int reconcile_load_node(const void *row, void *arg)
         node->image = from->instance.id == 0 ? 0 : reconcile_image(from->instance.image_id, from->instance.release);
         reconcile_node_place(r, node, &from->node);
         reconcile_node_set(r, node, from->node.state, from->node.health);
-        if (node->op != NULL && !node->op->past_return)
-            reconcile_operation_poke(r, node); /* somebody may have asked to cancel it */
+        if (node->op != NULL && (!node->op->past_return || node->op->step == STEP_KIND_LAUNCH))
+            reconcile_operation_poke(r, node); /* somebody may have asked to cancel it, or a spare came */
     }
     reconcile_node_recount(node);
     look_at_row(r, node, &from->node);

@@ -5,6 +5,8 @@
 #ifndef HOLDFAST_SERVER_SERVICE_MACHINE_MACHINE_H
 #define HOLDFAST_SERVER_SERVICE_MACHINE_MACHINE_H
 
+#include "model/deep.h"
+#include "model/hardware.h"
 #include "model/machine.h"
 #include "server/service/access/access.h"
 #include "server/service/service.h"
@@ -30,6 +32,21 @@ int service_machine_uses(struct service *s, const char *name, int limit, db_row_
 /* A person moves it: to the bench, to retirement, or back (from bench or retirement to burn-in, from burn-in to the spares). */
 int service_machine_move(struct service *s, const struct actor *actor, const char *name, enum machine_state to,
                          const char *reason, struct machine *ret_machine, struct problem *ret_problem);
+
+/* What a vendor's ticket needs. The machine comes first, then each use, the newest first, with what belongs to it. */
+struct service_evidence_sink {
+    void (*machine)(const struct machine *machine, void *arg);
+    void (*use)(const struct machine_use *use, void *arg);
+    void (*verdict)(const struct verdict *verdict, void *arg);
+    void (*repair)(const struct operation *operation, void *arg);
+    void (*decision)(const struct decision *decision, const char *operation, void *arg);
+    void (*test)(const struct deep_run *run, void *arg);
+    void (*piece)(const struct hardware *hardware, void *arg);
+    void (*check)(const struct check_state *check, const char *boot_id, void *arg);
+    void *arg;
+};
+int service_machine_evidence(struct service *s, const char *name, const struct service_evidence_sink *sink,
+                             struct problem *ret_problem);
 
 /* How many there are, by state, and how many of the spares are ready. */
 struct service_machine_counts {

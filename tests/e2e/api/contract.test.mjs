@@ -181,13 +181,14 @@ test('machines of the inventory', async () => {
   await call('reportSpare', 200, { token: own, body: { ...report, checked: true } });
   assert.equal((await call('listMachines', 200, { query: { state: 'spare', provider: 'rack', limit: 1 } })).items[0].ready, true);
   await call('listMachines', 400, { query: { state: 'broken' } });
+  assert.deepEqual((await call('describeMachineEvidence', 200, { params })).uses, []);
   // The way to the bench and back.
   await call('returnMachine', 409, { params, body: {} });
   assert.equal((await call('benchMachine', 200, { params, body: { reason: 'a fan is loud' } })).reason, 'a fan is loud');
   assert.equal((await call('returnMachine', 200, { params })).state, 'burn-in');
   assert.equal((await call('releaseMachine', 200, { params })).state, 'spare');
   assert.equal((await call('retireMachine', 200, { params })).state, 'retired');
-  for (const name of ['benchMachine', 'returnMachine', 'releaseMachine', 'retireMachine', 'describeMachine']) await call(name, 404, { params: { machine: 'nothing' } });
+  for (const name of ['benchMachine', 'returnMachine', 'releaseMachine', 'retireMachine', 'describeMachine', 'describeMachineEvidence']) await call(name, 404, { params: { machine: 'nothing' } });
 });
 
 test('settings of agents', async () => {
