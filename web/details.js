@@ -2,7 +2,7 @@
 import { ask, maybe, pages, post, query, segment } from './api.js';
 import { confirm } from './dialog.js';
 import { facts, h, link, nodeLink, path, same, table } from './dom.js';
-import { ago, duration, plural, since, when } from './format.js';
+import { ago, capital, duration, plural, since, when } from './format.js';
 import { clusterLink, took } from './lists.js';
 import { badge } from './looks.js';
 import { stepTable } from './node.js';
@@ -22,7 +22,7 @@ export const operation = {
   render(ctx, { one: o, events }) {
     const open = o.state === 'pending' || o.state === 'running';
     return [crumb('#/operations', 'Operations', o.id),
-      titled(o.state, [o.kind, ' ', o.node ? nodeLink(o.cluster, o.node) : clusterLink(o)], badge(o.state), ' · asked by ', o.actor, ' ', ago(o.createdAt)),
+      titled(o.state, [capital(o.kind), ' ', o.node ? nodeLink(o.cluster, o.node) : clusterLink(o)], badge(o.state), ' · asked by ', o.actor, ' ', ago(o.createdAt)),
       o.why && h('p', { class: 'why', key: 'why' }, o.why), o.error && h('p', { class: 'banner bad', key: 'error' }, o.error),
       o.progress && h('p', { key: 'progress' }, `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service, ${o.progress.nodesLeft} to go, ${o.progress.nodesFailed} failed.`),
       ctx.may('operator') && open && !o.cancelAsked && h('div', { class: 'row', key: 'actions' }, h('button', { type: 'button', onclick: () => confirm({ title: `Cancel the ${o.kind}?`, body: h('p', {}, 'It stops at the next step that can be left. The node is given back, or held where it cannot be.'), verb: 'Cancel the operation', danger: true, run: async () => {
@@ -94,7 +94,7 @@ export const check = {
     return { one, log: log.log, among };
   },
   render: (ctx, { one: c, log, among }) => [crumb('#/checks', 'Deep checks', c.id),
-    titled(c.state, [`${c.profile} check of `, nodeLink(c.cluster, c.node)], badge(c.state), ` · ${c.passed} of ${plural(c.total, 'test')} passed · asked by ${c.actor} `, ago(c.createdAt)),
+    titled(c.state, [`${capital(c.profile)} check of `, nodeLink(c.cluster, c.node)], badge(c.state), ` · ${c.passed} of ${plural(c.total, 'test')} passed · asked by ${c.actor} `, ago(c.createdAt)),
     c.detail && h('p', { class: 'why', key: 'detail' }, c.detail),
     h('section', { key: 'tests' }, h('h2', {}, 'Tests'), table([['Test', (t) => t.name], ['State', (t) => badge(t.state)], ['Took', (t) => duration(t.durationMs)],
       ['Measures', (t) => t.measures.map((m) => h('div', { key: m.name }, `${m.name} ${m.value}`, m.limit && h('span', { class: 'quiet' }, ` (limit ${m.limit})`), m.mark === 'failed' && [' ', badge('failed')]))],

@@ -15,11 +15,11 @@ function field(ctx, clusters, { name, label, options, text, placeholder, first }
 }
 
 /*
- * spec: title, path(ctx, clusters) of the list, filters [{name, label, options | text, local}], columns, key, nothing, hpctl(query), wants, intro, body(rows) in
+ * spec: title, path(ctx, clusters) of the list, filters [{name, label, options | text, local | ask(value)}], columns, key, nothing, hpctl(query), wants, intro, body(rows) in
  * place of the table, buttons(ctx), whole for a list without pages. A filter that is local is applied here, to the rows that were read.
  */
 export function listView(spec) {
-  const asked = (ctx) => Object.fromEntries(spec.filters.filter((f) => !f.local).map((f) => [f.name, ctx.query[f.name]]));
+  const asked = (ctx) => Object.assign({}, ...spec.filters.filter((f) => !f.local && ctx.query[f.name]).map((f) => (f.ask ? f.ask(ctx.query[f.name]) : { [f.name]: ctx.query[f.name] })));
   const locals = spec.filters.filter((f) => f.local);
   const fits = (ctx) => (row) => locals.every((f) => !ctx.query[f.name] || f.fits(row, ctx.query[f.name]));
   return {

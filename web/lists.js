@@ -30,13 +30,15 @@ export const incidents = listView({
   hpctl: (q) => `hpctl incident list${option('cluster', q.cluster)}`,
 });
 
+const LAST = { hour: 3600000, day: 86400000, week: 7 * 86400000 };
+const SINCE = { hour: '1h', day: '1d', week: '7d' };
 export const events = listView({
   title: 'Events', path: () => 'events', key: (e) => e.id, wants: (ctx, e) => !ctx.query.cluster || e.cluster === ctx.query.cluster,
-  filters: [clusterFilter, { name: 'level', label: 'Level', options: ['error', 'warn', 'info'], local: true, fits: (e, level) => e.level === level }, { name: 'sort', label: 'About', options: SORTS, local: true, fits: (e, sort) => sortOf(e.kind) === sort }, nodeFilter,
+  filters: [clusterFilter, { name: 'level', label: 'Level, or above', options: ['warn', 'error'], ask: (minLevel) => ({ minLevel }) }, { name: 'last', label: 'Of the last', options: Object.keys(LAST), ask: (last) => ({ since: new Date(Date.now() - LAST[last]).toISOString() }) }, { name: 'sort', label: 'About', options: SORTS, local: true, fits: (e, sort) => sortOf(e.kind) === sort }, nodeFilter,
     { name: 'q', label: 'Words', text: true, local: true, placeholder: 'message or kind', fits: hasWords('message', 'kind', 'failureMessage') }],
   body: (rows) => timeline(rows, { where: true }),
   nothing: h('p', {}, 'Nothing has happened yet.'),
-  hpctl: (q) => `hpctl event list${option('cluster', q.cluster)} --follow`,
+  hpctl: (q) => `hpctl event list${option('cluster', q.cluster)}${option('level', q.level)}${option('since', SINCE[q.last])}`,
 });
 
 export const jobs = listView({

@@ -164,7 +164,7 @@ test('an action says what it does to running jobs before it is confirmed', async
   await page.locator('#said').getByText(/^reboot of w-4 started/).waitFor();
   const done = await until('the reboot', async () => (await world.repairs('w-4')).find((o) => o.state === 'succeeded'));
   await go(`#/operations/${done.id}`);
-  await heading('reboot w-4');
+  await heading('Reboot w-4');
   await page.getByRole('row', { name: /^verify/ }).waitFor();
 });
 
