@@ -301,6 +301,7 @@ int tls_ensure_certificate(const struct tls_request *request, struct tls_pair *r
         return status;
     }
     pair.self_made = is_self_made(crt);
+    pair.ends_at = (int64_t)gnutls_x509_crt_get_expiration_time(crt) * MS_PER_S;
     *ret_pair = pair;
     return 0;
 }

@@ -26,8 +26,9 @@ struct tls_request {
 struct tls_pair {
     char *cert_pem, *key_pem;
     char fingerprint[TLS_FINGERPRINT_MAX];
-    bool self_made; /* by us, and so its own authority */
-    bool renewed;   /* the one that was there lacked a name or was near its end */
+    bool self_made;  /* by us, and so its own authority */
+    int64_t ends_at; /* of the first certificate; 0: not known */
+    bool renewed;    /* the one that was there lacked a name or was near its end */
 };
 
 /* Reads cert_path and key_path; makes and writes both (0644, 0600) when neither exists. A certificate of ours that lacks a name, or has

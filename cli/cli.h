@@ -36,6 +36,7 @@ enum cli_exit {
     X(TOKEN, "token", 0, "TEXT", "API token; better: HPCTL_TOKEN or the configuration file")                          \
     X(FINGERPRINT, "fingerprint", 0, "sha256:...", "public key of a server with its own certificate")                 \
     X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")                     \
+    X(CONTEXT, "context", 0, "NAME", "the server and token of this context (HPCTL_CONTEXT)")                          \
     X(OUTPUT, "output", 'o', "FORMAT", "table, wide, json, yaml, name, hosts, jsonpath=… or custom-columns=…")        \
     X(HELP, "help", 'h', NULL, "this text")                                                                           \
     X(VERSION, "version", 0, NULL, "the version")                                                                     \
@@ -166,6 +167,11 @@ int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **re
 void cli_print_help(FILE *f);
 void cli_print_verb_help(FILE *f, const struct cli_verb *verb);
 const char *cli_option_name(enum cli_option option);
+char cli_option_letter(enum cli_option option);
+bool cli_option_takes_value(enum cli_option option);
+bool cli_verb_takes(const struct cli_verb *verb, enum cli_option option);
+/* NULL: there is none. */
+const struct cli_verb *cli_find_verb(const char *noun, const char *name);
 /* What the option may be for this verb, ended with NULL; NULL: anything. */
 const char *const *cli_words(const struct cli_verb *verb, enum cli_option option);
 int cli_check_words(struct cli *cli, const struct cli_verb *verb);
@@ -173,6 +179,8 @@ int cli_usage(struct cli *cli, const char *fmt, ...) __attribute__((format(print
 
 /* --- the server --------------------------------------------------------------------------------- */
 int cli_profile_load(struct cli *cli);
+/* Where it is. Caller frees. */
+char *cli_profile_path(void);
 /* Connects by flags, environment, configuration file, in this order. */
 int cli_connect(struct cli *cli);
 /* One request; body may be NULL (its ownership stays with the caller). A problem is printed and becomes an exit code. ret_json may
@@ -249,6 +257,8 @@ int cli_cluster_list(struct cli *cli);
 int cli_cluster_describe(struct cli *cli);
 /* The page for 3 a.m. of a cluster, whose description is at hand. */
 int cli_cluster_page(struct cli *cli, const char *name, json_t *view);
+/* Its headline alone, and what goes on there. */
+int cli_cluster_short(struct cli *cli, const char *name, json_t *view);
 int cli_cluster_update(struct cli *cli);
 int cli_cluster_delete(struct cli *cli);
 int cli_cluster_export(struct cli *cli);
@@ -355,6 +365,16 @@ int cli_agent_settings_list(struct cli *cli);
 int cli_backup(struct cli *cli);
 int cli_ca(struct cli *cli);
 int cli_version(struct cli *cli);
+int cli_doctor(struct cli *cli);
+int cli_top(struct cli *cli);
+int cli_login(struct cli *cli);
+int cli_context_list(struct cli *cli);
+int cli_context_use(struct cli *cli);
+int cli_context_delete(struct cli *cli);
+int cli_completion_bash(struct cli *cli);
+int cli_completion_zsh(struct cli *cli);
+int cli_completion_fish(struct cli *cli);
+int cli_completion_words(struct cli *cli);
 /* The cluster of --file. */
 int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);
 /* True when a person typed what was expected. */

@@ -21,7 +21,7 @@
 /* A misspelt key that is silently ignored would look like a missing token. */
 static int check_profile(struct cli *cli, const char *path)
 {
-    static const char *const keys[] = {"url", "token", "fingerprint", "caFile", "cluster"};
+    static const char *const keys[] = {"url", "token", "fingerprint", "caFile", "cluster", "contexts", "current"};
     const char *name;
     json_t *value;
     if (!json_is_object(cli->profile))
@@ -32,22 +32,30 @@ static int check_profile(struct cli *cli, const char *path)
         while (i < ARRAY_LEN(keys) && !text_equal(keys[i], name))
             i++;
         if (i == ARRAY_LEN(keys))
-            return cli_usage(cli, "%s: \"%s\" is not a key; keys are url, token, fingerprint, caFile and cluster", path,
-                             name);
-        if (!json_is_string(value))
+            return cli_usage(cli,
+                             "%s: \"%s\" is not a key; keys are url, token, fingerprint, caFile, cluster, contexts and "
+                             "current",
+                             path, name);
+        if (text_equal(name, "contexts") ? !json_is_object(value) : !json_is_string(value))
             return cli_usage(cli, "%s: %s must be a text", path, name);
     }
     struct stat st;
-    if (json_object_get(cli->profile, "token") != NULL && stat(path, &st) == 0 && (st.st_mode & 077) != 0)
+    bool secret = json_object_get(cli->profile, "token") != NULL || json_object_get(cli->profile, "contexts") != NULL;
+    if (secret && stat(path, &st) == 0 && (st.st_mode & 077) != 0)
         fprintf(cli->err, "hpctl: others can read the token in %s; chmod 600 it\n", path);
     return CLI_EXIT_OK;
 }
 
-int cli_profile_load(struct cli *cli)
+char *cli_profile_path(void)
 {
     const char *named = getenv("HPCTL_CONFIG"), *home = getenv("HOME");
-    autofree char *path =
-        named != NULL ? own_strdup(named) : own_printf("%s/.config/holdfast/hpctl.yaml", home != NULL ? home : "");
+    return named != NULL ? own_strdup(named) : own_printf("%s/.config/holdfast/hpctl.yaml", home != NULL ? home : "");
+}
+
+int cli_profile_load(struct cli *cli)
+{
+    const char *named = getenv("HPCTL_CONFIG");
+    autofree char *path = cli_profile_path();
     autofree char *data = NULL;
     size_t len;
     int rc = file_read(path, CLI_FILE_BYTES_MAX, &data, &len);
@@ -61,16 +69,44 @@ int cli_profile_load(struct cli *cli)
     return check_profile(cli, path);
 }
 
+/* NULL: what stands in the file itself. */
+static const char *context_name(const struct cli *cli)
+{
+    const char *named = cli->option[CLI_OPTION_CONTEXT], *env = getenv("HPCTL_CONTEXT");
+    if (named == NULL && env != NULL && *env != '\0')
+        named = env;
+    return named != NULL ? named : json_string_value(json_object_get(cli->profile, "current"));
+}
+
+static const json_t *cli_context(const struct cli *cli)
+{
+    const char *name = context_name(cli);
+    return name == NULL ? cli->profile : json_object_get(json_object_get(cli->profile, "contexts"), name);
+}
+
 static const char *setting(const struct cli *cli, enum cli_option option, const char *env, const char *member)
 {
     if (option < CLI_OPTIONS && cli->option[option] != NULL)
         return cli->option[option];
-    const char *value = env != NULL ? getenv(env) : NULL;
-    return value != NULL && *value != 0 ? value : json_string_value(json_object_get(cli->profile, member));
+    bool named = cli->option[CLI_OPTION_CONTEXT] != NULL; /* on the command line: stronger than the environment */
+    const char *value = env != NULL && !named ? getenv(env) : NULL;
+    return value != NULL && *value != 0 ? value : json_string_value(json_object_get(cli_context(cli), member));
+}
+
+/* One that was named has to be there: another server's nodes would be acted on otherwise. */
+static int check_context(struct cli *cli)
+{
+    const char *name = context_name(cli);
+    if (name == NULL || json_is_object(json_object_get(json_object_get(cli->profile, "contexts"), name)))
+        return CLI_EXIT_OK;
+    return cli_usage(cli, "there is no context \"%s\"; hpctl context list shows them", name);
 }
 
 int cli_connect(struct cli *cli)
 {
+    int rc = cli->option[CLI_OPTION_SERVER] == NULL ? check_context(cli) : CLI_EXIT_OK;
+    if (rc != CLI_EXIT_OK)
+        return rc;
     const char *url = setting(cli, CLI_OPTION_SERVER, "HPCTL_URL", "url");
     struct http_options options = {
         .url = url != NULL ? url : "http://127.0.0.1:8700",
@@ -82,10 +118,10 @@ int cli_connect(struct cli *cli)
     char error[HTTP_ERROR_MAX];
     if (options.token == NULL) {
         cli_usage(cli, "no token: set HPCTL_TOKEN (the first one is in the server's state directory, admin.token), "
-                       "or write it into ~/.config/holdfast/hpctl.yaml");
+                       "or sign in with: hpctl login URL");
         return CLI_EXIT_AUTH;
     }
-    int rc = http_client_new(&options, &cli->client, error);
+    rc = http_client_new(&options, &cli->client, error);
     if (rc != 0)
         return cli_usage(cli, "%s", error);
     return CLI_EXIT_OK;
@@ -216,7 +252,7 @@ int cli_cluster_name(struct cli *cli, char **ret_name)
 {
     const char *named = cli->option[CLI_OPTION_CLUSTER];
     if (named == NULL)
-        named = json_string_value(json_object_get(cli->profile, "cluster"));
+        named = json_string_value(json_object_get(cli_context(cli), "cluster"));
     if (named != NULL) {
         *ret_name = own_strdup(named);
         return CLI_EXIT_OK;

@@ -105,6 +105,31 @@ int cli_cluster_describe(struct cli *cli)
     return cli_cluster_page(cli, name, view);
 }
 
+int cli_top(struct cli *cli)
+{
+    auto_json json_t *clusters = NULL;
+    size_t i;
+    json_t *cluster;
+    int rc = cli_ask_list(cli, "/v1/clusters", 0, &clusters);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, clusters))
+        return rc;
+    json_array_foreach(clusters, i, cluster)
+    {
+        auto_json json_t *view = NULL;
+        const char *name = json_string_value(json_object_get(cluster, "name"));
+        autofree char *encoded = cli_encode(name), *path = own_printf("/v1/clusters/%s", encoded);
+        if (rc == CLI_EXIT_OK)
+            rc = cli_ask(cli, "GET", path, NULL, NULL, &view);
+        if (i > 0)
+            fputc('\n', cli->out);
+        if (rc == CLI_EXIT_OK)
+            rc = cli_cluster_short(cli, name, view);
+    }
+    if (json_array_size(clusters) == 0)
+        fputs("no clusters yet; make one with: hpctl cluster create -f FILE\n", cli->out);
+    return rc;
+}
+
 int cli_cluster_update(struct cli *cli)
 {
     const char *recovery = cli->option[CLI_OPTION_NODE_RECOVERY];

@@ -505,6 +505,38 @@ static int ask_nodes(struct page *page, json_t **ret_nodes)
     return rc;
 }
 
+/* All that the page needs beside the description. */
+static int ask_rest(struct page *page, json_t **ret_nodes, json_t **ret_approvals, json_t **ret_incidents)
+{
+    int rc = ask_approvals(page, ret_approvals);
+    if (rc == CLI_EXIT_OK)
+        rc = ask_incidents(page, ret_incidents);
+    if (rc == CLI_EXIT_OK)
+        rc = ask_nodes(page, ret_nodes);
+    page->approvals = *ret_approvals;
+    page->incidents = *ret_incidents;
+    page->nodes = *ret_nodes;
+    return rc;
+}
+
+int cli_cluster_short(struct cli *cli, const char *name, json_t *view)
+{
+    auto_json json_t *nodes = NULL, *approvals = NULL, *incidents = NULL, *asked = json_array();
+    struct page page = {.cli = cli,
+                        .f = cli->out,
+                        .name = name,
+                        .view = view,
+                        .asked = asked,
+                        .paused = json_object_get(view, "pause") != NULL};
+    int rc = ask_rest(&page, &nodes, &approvals, &incidents);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    print_headline(&page);
+    print_waiting_all(&page);
+    print_going_on(&page);
+    return rc;
+}
+
 int cli_cluster_page(struct cli *cli, const char *name, json_t *view)
 {
     auto_json json_t *nodes = NULL, *approvals = NULL, *incidents = NULL, *asked = json_array();
@@ -514,16 +546,9 @@ int cli_cluster_page(struct cli *cli, const char *name, json_t *view)
                         .view = view,
                         .asked = asked,
                         .paused = json_object_get(view, "pause") != NULL};
-    int rc = ask_approvals(&page, &approvals);
-    if (rc == CLI_EXIT_OK)
-        rc = ask_incidents(&page, &incidents);
-    if (rc == CLI_EXIT_OK)
-        rc = ask_nodes(&page, &nodes);
+    int rc = ask_rest(&page, &nodes, &approvals, &incidents);
     if (rc != CLI_EXIT_OK)
         return rc;
-    page.approvals = approvals;
-    page.incidents = incidents;
-    page.nodes = nodes;
     print_headline(&page);
     print_waiting_all(&page);
     print_going_on(&page);

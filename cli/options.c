@@ -25,8 +25,9 @@ static const struct option_row rows[CLI_OPTIONS] = {
 };
 static const struct option_table table = {.rows = rows, .count = CLI_OPTIONS};
 
-#define COMMON \
-    (CLI_BIT(SERVER) | CLI_BIT(TOKEN) | CLI_BIT(FINGERPRINT) | CLI_BIT(CA_FILE) | CLI_BIT(OUTPUT) | CLI_BIT(HELP))
+#define COMMON                                                                                                         \
+    (CLI_BIT(SERVER) | CLI_BIT(TOKEN) | CLI_BIT(FINGERPRINT) | CLI_BIT(CA_FILE) | CLI_BIT(CONTEXT) | CLI_BIT(OUTPUT) | \
+     CLI_BIT(HELP))
 
 int cli_usage(struct cli *cli, const char *fmt, ...)
 {
@@ -78,7 +79,9 @@ void cli_print_help(FILE *f)
     fputs("\noptions of every verb:\n", f);
     print_options(f, COMMON);
     fputs("\nThe server and the token are looked for in the options, in HPCTL_URL, HPCTL_TOKEN and HPCTL_FINGERPRINT,\n"
-          "and in ~/.config/holdfast/hpctl.yaml (or the file HPCTL_CONFIG names): url, token, fingerprint, cluster.\n\n"
+          "and in ~/.config/holdfast/hpctl.yaml (or the file HPCTL_CONFIG names): contexts as hpctl login makes them, "
+          "or url,\n"
+          "token, fingerprint, cluster.\n\n"
           "exit codes:\n",
           f);
 #define X(SYMBOL, code, meaning) fprintf(f, "  %d  %s\n", code, meaning);
@@ -93,7 +96,7 @@ void cli_print_verb_help(FILE *f, const struct cli_verb *verb)
     print_options(f, verb->options | COMMON);
 }
 
-static const struct cli_verb *find_verb(const char *noun, const char *name)
+const struct cli_verb *cli_find_verb(const char *noun, const char *name)
 {
     for (size_t i = 0; i < cli_verb_count; i++)
         if (text_equal(cli_verbs[i].noun, noun) && (*cli_verbs[i].verb == 0 || text_equal(cli_verbs[i].verb, name)))
@@ -143,6 +146,21 @@ const char *cli_option_name(enum cli_option option)
     return rows[option].name;
 }
 
+char cli_option_letter(enum cli_option option)
+{
+    return rows[option].letter;
+}
+
+bool cli_option_takes_value(enum cli_option option)
+{
+    return rows[option].kind == OPTION_TEXT;
+}
+
+bool cli_verb_takes(const struct cli_verb *verb, enum cli_option option)
+{
+    return ((verb->options | COMMON) & CLI_BIT_OF(option)) != 0;
+}
+
 /* "jsonpath=" and what follows: the rest is the expression. */
 static int read_format(struct cli *cli, const char *format)
 {
@@ -178,7 +196,7 @@ static int read_format(struct cli *cli, const char *format)
 static int check_options(struct cli *cli, const struct cli_verb *verb)
 {
     for (int i = 0; i < CLI_OPTIONS; i++)
-        if (cli->option[i] != NULL && ((verb->options | COMMON) & CLI_BIT_OF(i)) == 0)
+        if (cli->option[i] != NULL && !cli_verb_takes(verb, (enum cli_option)i))
             return cli_usage(cli, "--%s is not an option of %s %s; add --help to see those", rows[i].name, verb->noun,
                              verb->verb);
     const char *format = cli->option[CLI_OPTION_OUTPUT], *plot = cli->option[CLI_OPTION_PLOT];
@@ -235,7 +253,7 @@ int cli_parse(struct cli *cli, int argc, char **argv, const struct cli_verb **re
     if (asked)
         memmove(words, words + 1, (size_t)--count * sizeof(*words));
     asked = asked || cli->option[CLI_OPTION_HELP] != NULL;
-    const struct cli_verb *verb = count > 0 ? find_verb(words[0], count > 1 ? words[1] : NULL) : NULL;
+    const struct cli_verb *verb = count > 0 ? cli_find_verb(words[0], count > 1 ? words[1] : NULL) : NULL;
     if (asked || count == 0)
         return help(cli, verb, words, count, asked);
     if (verb == NULL)

@@ -13,7 +13,9 @@
 static bool needs_no_server(const struct cli_verb *verb)
 {
     return verb->run == cli_version || verb->run == cli_fault_list || verb->run == cli_fault_describe ||
-           verb->run == cli_simulate || verb->run == cli_agent_settings_list || verb->run == cli_webhook_new_secret;
+           verb->run == cli_simulate || verb->run == cli_login || text_equal(verb->noun, "context") ||
+           text_equal(verb->noun, "completion") || verb->run == cli_agent_settings_list ||
+           verb->run == cli_webhook_new_secret;
 }
 
 /* --- over and over ----------------------------------------------------------------------------------------- */
@@ -89,7 +91,8 @@ static int run_verb(struct cli *cli, const struct cli_verb *verb)
             return rc;
         cli->argument[0] = id != NULL ? id : cli->argument[0];
     }
-    return cli->option[CLI_OPTION_WATCH] != NULL ? watch(cli, verb) : verb->run(cli);
+    bool again = cli->option[CLI_OPTION_WATCH] != NULL || (verb->run == cli_top && cli_term()->people);
+    return again ? watch(cli, verb) : verb->run(cli);
 }
 
 int cli_main(int argc, char **argv, FILE *out, FILE *err)

@@ -212,6 +212,17 @@ const struct cli_verb cli_verbs[] = {
     {"backup", "", "FILE", 1, 1, 0, cli_backup,
      "copy the server's store into a file, while it runs; checked, for hpd restore"},
     {"ca", "", "", 0, 0, 0, cli_ca, "the server's own certificate, for AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS"},
+    {"doctor", "", "", 0, 0, 0, cli_doctor, "what is misconfigured, each with the command that fixes it"},
+    {"top", "", "", 0, 0, 0, cli_top, "all clusters on one page, kept up to date: how each stands, and what goes on"},
+    {"login", "", "URL", 1, 1, CLI_BIT(NAME) | CLUSTER, cli_login,
+     "keep a server and its token as a context; asks for the token, or reads it from a pipe"},
+    {"context", "list", "", 0, 0, LISTING, cli_context_list, "the servers that were logged in to; asks no server"},
+    {"context", "use", "NAME", 1, 1, 0, cli_context_use, "which one commands are for; asks no server"},
+    {"context", "delete", "NAME", 1, 1, 0, cli_context_delete, "forget one, with its token; asks no server"},
+    {"completion", "bash", "", 0, 0, 0, cli_completion_bash, "a script for bash: source <(hpctl completion bash)"},
+    {"completion", "zsh", "", 0, 0, 0, cli_completion_zsh, "a script for zsh: source <(hpctl completion zsh)"},
+    {"completion", "fish", "", 0, 0, 0, cli_completion_fish, "a script for fish: hpctl completion fish | source"},
+    {"completion", "words", "LINE", 1, 1, 0, cli_completion_words, "what may come next on a line; for these scripts"},
     {"version", "", "", 0, 0, 0, cli_version, "versions of hpctl and of the server"},
 };
 

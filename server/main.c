@@ -263,6 +263,7 @@ static int prepare_tls(struct hpd *hpd)
     if (rc != 0)
         return fail("the certificate", error);
     text_copy_cut(hpd->service.fingerprint, sizeof(hpd->service.fingerprint), hpd->tls.fingerprint);
+    hpd->service.certificate_ends_at = hpd->tls.ends_at;
     hpd->service.own_certificate = hpd->tls.self_made ? hpd->tls.cert_pem : NULL;
     return 0;
 }

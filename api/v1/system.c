@@ -23,6 +23,7 @@ void api_certificate_describe(struct api_call *call)
     json_put_text(json, "source", own ? "self-made" : s->fingerprint[0] != '\0' ? "configured" : "none");
     if (s->fingerprint[0] != '\0')
         json_put_text(json, "fingerprint", s->fingerprint);
+    json_put_time(json, "expiresAt", s->certificate_ends_at);
     if (own)
         json_put_text(json, "certificate", s->own_certificate);
     api_reply_json(call, 200, json);

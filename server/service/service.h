@@ -117,6 +117,7 @@ struct service {
     struct id_source *ids;
     char server_url[ADDRESS_MAX_BYTES]; /* what enrolment hands out */
     char fingerprint[64];               /* "" over plain HTTP */
+    int64_t certificate_ends_at;        /* 0: there is none */
     const char *own_certificate;        /* PEM of the one that hpd made for itself; NULL: the site's, or plain HTTP */
     int64_t heartbeat_interval_ms;
     int64_t diagnosis_settle_ms;             /* a step that failed is said to have had good nodes only so long after */
