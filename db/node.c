@@ -61,7 +61,8 @@ static const char SQL_LIST_ONE[] = NODE_ROWS "WHERE n.id = ?";
 static const char SQL_LIST_NEW[] = NODE_ROWS "WHERE n.id > ? ORDER BY n.id LIMIT ?";
 
 static const char SQL_COUNT_IMAGE[] = "SELECT count(*) FROM node n JOIN instance i ON i.id = n.instance_row "
-                                      "WHERE n.group_id = ? AND i.image_id = ? AND i.release = ?";
+                                      "WHERE n.group_id = ? AND i.image_id = ? AND i.release = ? "
+                                      "AND n.state IN ('ready', 'held')";
 
 static const char SQL_MAIN_IMAGE[] =
     "SELECT i.image_id, i.release FROM node n JOIN instance i ON i.id = n.instance_row "

@@ -54,7 +54,7 @@ struct db_node_search {
 };
 int db_node_search(struct db_tx *tx, const struct db_node_search *search, db_row_fn fn, void *arg);
 
-/* The group's slots whose instance was launched from that image. */
+/* The group's slots that work, or are held, on an instance launched from that image. */
 int db_node_count_image(struct db_tx *tx, int64_t group_id, const char *image_id, const char *release,
                         int64_t *ret_count);
 

@@ -330,6 +330,7 @@ static void tell_backends(struct hpd *hpd)
         if (orchestrator_parse(hpd->deps.schedulers[i].driver.ops->name, &backends->kinds[backends->kind_count++]) != 0)
             abort(); /* ours: a kind that ORCHESTRATOR_LIST does not have */
     backends->release = hpd->config.image_release;
+    backends->dns_domain = hpd->config.dns_domain;
     _Static_assert(SERVICE_SUBNETS_MAX == CONFIG_SUBNETS_MAX &&
                        sizeof(backends->subnets) == sizeof(hpd->config.subnets),
                    "one table");

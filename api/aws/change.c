@@ -12,6 +12,7 @@
 #include "api/aws/cluster_document.h"
 #include "api/aws/operation.h"
 #include "api/aws/orchestrator.h"
+#include "api/aws/spec.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -155,6 +156,7 @@ static int update(struct aws_call *call, const char *ref, const struct cluster_i
                                                   .groups_to_delete = input->groups_to_delete,
                                                   .delete_count = input->delete_count,
                                                   .spec = cluster_spec_is_empty(&input->spec) ? NULL : &input->spec,
+                                                  .forget = aws_group_spec_forget,
                                                   .notice = input->notice};
 
     if (service_cluster_update(call->service, &call->actor, ref, &change, ret_cluster, &problem) < 0)

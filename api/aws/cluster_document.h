@@ -51,9 +51,13 @@ char *cluster_input_notice(const json_t *input);
 /* What DescribeCluster answers, but for the ARN, which depends on the caller's region. */
 json_t *cluster_output(const struct service *s, const struct service_cluster_view *view);
 /* What DescribeClusterNode answers; spec is the group's. */
-json_t *node_output(const struct service_node_view *view, const struct group_spec *spec,
+json_t *node_output(const struct service *s, const struct service_node_view *view, const struct group_spec *spec,
                     const struct kubernetes_spec *carried);
 /* The members that a node of a list shares with the one that is described. */
+/* What each kind of answer about a node has: when its software was put there, and its name in the DNS. */
+void node_put_common(json_t *json, const struct service *s, const struct db_node_row *row);
+/* Where the configuration has no dnsDomain. */
+#define AWS_DNS_DOMAIN "holdfast.internal"
 void node_put_release(json_t *json, const struct db_node_row *row);
 json_t *node_status_output(const struct db_node_row *row);
 /* What the provider calls its machines when nobody named a type. */

@@ -141,11 +141,15 @@ static void put_types(json_t *json, const struct instance_group *group, const st
     json_put(json, "InstanceTypeDetails", json_pack("[o]", detail));
 }
 
-/* Nodes that come, or are too many. Those under repair neither come nor go. */
-static bool is_scaling(const struct instance_group *group, const struct cluster_counts *counts, int64_t current)
+/* Nodes that come, or are too many. Those under repair neither come nor go, and an update that gives slots other machines does not
+ * change how many there are. */
+static bool is_scaling(const struct service_group_view *view)
 {
-    return current != group->desired || counts->by_state[NODE_STATE_STARTING] > 0 ||
-           counts->by_state[NODE_STATE_DELETING] > 0;
+    const struct cluster_counts *counts = &view->counts;
+    bool coming = counts->by_state[NODE_STATE_PENDING] > 0 || counts->by_state[NODE_STATE_STARTING] > 0 ||
+                  counts->by_state[NODE_STATE_DELETING] > 0;
+
+    return counts->nodes != view->group.desired || (coming && !is_rolling(&view->rollout));
 }
 
 static json_t *group_output(const struct service_group_view *view)
@@ -153,7 +157,7 @@ static json_t *group_output(const struct service_group_view *view)
     const struct instance_group *group = &view->group;
     const struct cluster_counts *counts = &view->counts;
     json_t *json = kept_members(AWS_SHAPE_ClusterInstanceGroupDetails, aws_group_spec_write(&view->spec));
-    int64_t current = counts->nodes - counts->by_state[NODE_STATE_PENDING];
+    int64_t current = counts->nodes - counts->by_state[NODE_STATE_PENDING] - counts->by_state[NODE_STATE_STARTING];
 
     json_put_i64(json, "CurrentCount", current);
     json_put_i64(json, "TargetCount", group->desired);
@@ -162,7 +166,7 @@ static json_t *group_output(const struct service_group_view *view)
     json_put_text(json, "InstanceGroupName", group->name);
     put_types(json, group, &view->spec, current);
     json_put_text(json, "Status", aws_group_status(group, counts));
-    if (is_scaling(group, counts, current))
+    if (is_scaling(view))
         json_put(json, "ActiveOperations", json_pack("{s:i}", "Scaling", 1));
     put_software(json, view);
     json_put(json, "KubernetesConfig", aws_kubernetes_write(&view->spec.kubernetes, &view->carried));
@@ -249,7 +253,28 @@ void node_put_release(json_t *json, const struct db_node_row *row)
     put_release(json, runs(row), wants(row));
 }
 
-json_t *node_output(const struct service_node_view *view, const struct group_spec *spec,
+/* Of an IPv4 address, as the model has it: ip-10-1-2-3.DOMAIN. */
+static void put_hostname(json_t *json, const struct service *s, const char *address)
+{
+    const char *domain = s->backends != NULL && s->backends->dns_domain != NULL && *s->backends->dns_domain != '\0'
+                             ? s->backends->dns_domain
+                             : AWS_DNS_DOMAIN;
+    if (*address == '\0' || address_is_ipv6(address))
+        return;
+    autofree char *name = own_printf("ip-%s.%s", address, domain);
+    for (char *at = name; at < name + strlen("ip-") + strlen(address); at++)
+        *at = *at == '.' ? '-' : *at;
+    json_put_text(json, "PrivateDnsHostname", name);
+}
+
+/* The software of a machine is that of its image, so it is as new as the machine: an update gives the slot another one. */
+void node_put_common(json_t *json, const struct service *s, const struct db_node_row *row)
+{
+    json_put(json, "LastSoftwareUpdateTime", node_launch_time(row));
+    put_hostname(json, s, row->instance.address);
+}
+
+json_t *node_output(const struct service *s, const struct service_node_view *view, const struct group_spec *spec,
                     const struct kubernetes_spec *carried)
 {
     const struct db_node_row *row = &view->row;
@@ -265,6 +290,7 @@ json_t *node_output(const struct service_node_view *view, const struct group_spe
     if (row->instance.address[0] != '\0')
         json_put_text(json, address_is_ipv6(row->instance.address) ? "PrivatePrimaryIpv6" : "PrivatePrimaryIp",
                       row->instance.address);
+    node_put_common(json, s, row);
     if (row->node.zone[0] != '\0' && zone_is_the_models(row->node.zone))
         json_put(json, "Placement", json_pack("{s:s}", "AvailabilityZone", row->node.zone));
     if (spec->capacity.on_demand.given)

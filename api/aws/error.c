@@ -35,12 +35,15 @@ bool aws_error_is_declared(enum aws_error error)
     return (DECLARED_MASK >> error & 1) != 0;
 }
 
+static bool declares(const struct aws_operation *operation, enum aws_error error)
+{
+    return operation == NULL || (operation->errors >> error & 1) != 0;
+}
+
 /* The first if the operation declares it, else the second if it declares that, else the first. */
 static enum aws_error prefer(const struct aws_operation *operation, enum aws_error first, enum aws_error second)
 {
-    bool has_first = operation == NULL || (operation->errors >> first & 1) != 0;
-
-    return !has_first && (operation->errors >> second & 1) != 0 ? second : first;
+    return !declares(operation, first) && declares(operation, second) ? second : first;
 }
 
 /* By the status of the problem, so that a code which is added to the list is understood here at once. */
@@ -57,7 +60,9 @@ static enum aws_error of_status(int status, const struct aws_operation *operatio
         return AWS_ERROR_UNKNOWN_OPERATION;
     case 409:
     case 412:
-        return prefer(operation, AWS_ERROR_CONFLICT, AWS_ERROR_RESOURCE_IN_USE);
+        return declares(operation, AWS_ERROR_CONFLICT) || declares(operation, AWS_ERROR_RESOURCE_IN_USE)
+                   ? prefer(operation, AWS_ERROR_CONFLICT, AWS_ERROR_RESOURCE_IN_USE)
+                   : AWS_ERROR_VALIDATION;
     case 413:
     case 431:
         return AWS_ERROR_REQUEST_TOO_LARGE;

@@ -17,6 +17,7 @@
 
 struct listing {
     struct aws_page *page;
+    const struct service *service;
     bool by_name, logical_ids;
 };
 
@@ -37,6 +38,7 @@ static int list_row(const void *arg_row, void *arg)
     json_put(json, "LaunchTime", node_launch_time(row));
     json_put(json, "InstanceStatus", node_status_output(row));
     node_put_release(json, row);
+    node_put_common(json, listing->service, row);
     snprintf(key, sizeof key, "%" PRId64, row->node.id);
     aws_page_add(listing->page, json, listing->by_name ? row->node.name : key);
     return 0;
@@ -72,7 +74,7 @@ int aws_list_cluster_nodes(struct aws_call *call, json_t **ret_output)
     if (read_cursor(&search, &page) < 0)
         return aws_refuse(call, AWS_ERROR_VALIDATION, "NextToken is not one that ListClusterNodes gave");
     search.limit = (int)page.limit + 1;
-    struct listing listing = {&page, search.by_name, !search.filled_only};
+    struct listing listing = {&page, call->service, search.by_name, !search.filled_only};
     if (service_node_search(call->service, ref, &search, NULL, list_row, &listing, &problem) < 0)
         return aws_refuse_problem(call, &problem);
     *ret_output = aws_page_output(&page, "ClusterNodeSummaries");
@@ -101,6 +103,6 @@ int aws_describe_cluster_node(struct aws_call *call, json_t **ret_output)
     if (service_node_spec(call->service, &view.row.node, &spec, &carried, &problem) < 0)
         return aws_refuse_problem(call, &problem);
     *ret_output = json_object();
-    json_put(*ret_output, "NodeDetails", node_output(&view, &spec, &carried));
+    json_put(*ret_output, "NodeDetails", node_output(call->service, &view, &spec, &carried));
     return 0;
 }

@@ -143,6 +143,11 @@ int aws_group_spec_read(const json_t *document, struct group_spec *ret_spec, cha
     return record_read(&group, document, "", ret_spec, ret_error);
 }
 
+void aws_group_spec_forget(struct group_spec *spec)
+{
+    record_free(&group, spec);
+}
+
 int aws_cluster_spec_read(const json_t *document, struct cluster_spec *ret_spec, char ret_error[RECORD_ERROR_MAX])
 {
     const json_t *orchestrator = json_object_get(json_object_get(document, "Orchestrator"), "Slurm");

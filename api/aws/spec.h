@@ -10,6 +10,8 @@
 
 /* INVALID and a sentence for what the model takes and nobody could use, as control characters. Caller frees the contents. */
 int aws_group_spec_read(const json_t *document, struct group_spec *ret_spec, char ret_error[RECORD_ERROR_MAX]);
+/* Empties what this API has words for; what only others can say stays. */
+void aws_group_spec_forget(struct group_spec *spec);
 int aws_cluster_spec_read(const json_t *document, struct cluster_spec *ret_spec, char ret_error[RECORD_ERROR_MAX]);
 /* Caller owns. */
 json_t *aws_group_spec_write(const struct group_spec *spec);

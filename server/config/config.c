@@ -297,6 +297,7 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
         {"logLevel", KEY_LOG_LEVEL, &config->log_level, 0, 0, 0},
         {"workers", KEY_INT, &config->workers, 0, 1, CONFIG_WORKERS_MAX},
         {"faultTables", KEY_PATH, config->fault_tables, sizeof(config->fault_tables), 0, 0},
+        {"dnsDomain", KEY_TEXT, config->dns_domain, sizeof(config->dns_domain), 0, 0},
         {"imageRelease", KEY_TEXT, config->image_release, sizeof(config->image_release), 0, 0},
     };
     const struct key tls[] = {

@@ -43,6 +43,7 @@ struct config {
     } subnets[CONFIG_SUBNETS_MAX];
     size_t subnet_count;
     char fault_tables[PATH_MAX];                   /* overrides of the fault tables; "": none */
+    char dns_domain[NAME_MAX_BYTES];               /* of the names of machines at the AWS API; "": not said */
     char image_release[RELEASE_VERSION_MAX_BYTES]; /* of the image that new instances get; "": not said */
 
     struct config_commands commands;

@@ -281,7 +281,9 @@ static int put_group_spec(const struct change *change, const struct instance_gro
     AUTO(group_spec) struct group_spec spec, newer = group_spec_copy(wanted);
     int status = db_group_spec_get(change->slots.tx, group->id, &spec);
     const enum slurm_role before = group_spec_role(&spec);
-    if (!change->wanted->merge)
+    if (!change->wanted->merge && change->wanted->forget != NULL)
+        change->wanted->forget(&spec);
+    else if (!change->wanted->merge)
         group_spec_free(&spec);
     group_spec_merge(&spec, &newer);
     if (status == 0 && group_spec_role(&spec) != before)

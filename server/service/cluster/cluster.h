@@ -45,8 +45,9 @@ struct service_cluster_change {
     size_t group_count;
     const char *const *groups_to_delete;
     size_t delete_count;
-    const struct cluster_spec *spec; /* what it says takes the place of what was said; NULL: nothing */
-    const char *notice;              /* as of a new cluster */
+    const struct cluster_spec *spec;         /* what it says takes the place of what was said; NULL: nothing */
+    const char *notice;                      /* as of a new cluster */
+    void (*forget)(struct group_spec *spec); /* what the API has words for, and so says in full; NULL: all of it */
     bool merge;          /* what a group's description leaves out stays: counts of -1, what its spec does not say */
     int64_t if_revision; /* 0: any */
     bool dry_run;        /* as of a new cluster */

@@ -120,12 +120,20 @@ static int describe_group(struct db_tx *tx, struct service_group_view *view)
     return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
+static int in_order_given(const void *left, const void *right)
+{
+    const struct service_group_view *a = left, *b = right;
+    return (a->group.id > b->group.id) - (a->group.id < b->group.id);
+}
+
 static int describe_groups(struct describe *describe)
 {
     struct service_cluster_view *view = describe->view;
     int status = spec_shown(db_cluster_spec_get(describe->tx, view->cluster.id, &view->spec), view->cluster.failure);
     if (status == 0)
         status = db_group_list(describe->tx, view->cluster.id, add_group, describe);
+    if (status == 0 && view->group_count > 1)
+        qsort(view->groups, view->group_count, sizeof(*view->groups), in_order_given);
     for (size_t i = 0; status == 0 && i < view->group_count; i++)
         status = describe_group(describe->tx, &view->groups[i]);
     return status;

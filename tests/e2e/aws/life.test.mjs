@@ -115,7 +115,7 @@ test('BatchAddClusterNodes names its nodes at once, and again under the same tok
   assert.deepEqual(again.Successful.map((n) => [n.NodeLogicalId, n.Status]), added.map((name) => [name, 'Running']));
   assert.deepEqual(again.Failed, first.Failed);
   assert.equal((await group('gpu')).TargetCount, 4);
-  await assert.rejects(send('BatchAddClusterNodes', { ...request, NodesToAdd: [{ InstanceGroupName: 'gpu', IncrementTargetCountBy: 1 }] }), is(sdk.ConflictException, /token/));
+  await assert.rejects(send('BatchAddClusterNodes', { ...request, NodesToAdd: [{ InstanceGroupName: 'gpu', IncrementTargetCountBy: 1 }] }), is('ValidationException', /token/));
   await assert.rejects(send('BatchAddClusterNodes', { NodesToAdd: [{ InstanceGroupName: 'gpu', IncrementTargetCountBy: 26 }, { InstanceGroupName: 'io', IncrementTargetCountBy: 25 }] }), is(sdk.ResourceLimitExceeded, /50/));
 });
 

@@ -531,6 +531,122 @@ static void test_deep_checks_start(void **state)
                     AWS_ERROR_RESOURCE_NOT_FOUND, "i-01234567");
 }
 
+/* What HyperPod's words mean: machines that are not there yet are not counted, and an update is no scaling. */
+static void test_counts_mean_what_they_say(void **state)
+{
+    (void)state;
+    ready_to_roll();
+    world_ready(&world, "train", "gpu-1", "i-0123456789abcdef0", NULL);
+    world_node_set(&world, "train", "gpu-2", NODE_STATE_STARTING, HEALTH_UNKNOWN);
+    auto_json json_t *coming = describe();
+    assert_members(first_group(coming),
+                   parse("{'CurrentCount': 1, 'TargetCount': 2, 'ActiveOperations': {'Scaling': 1}}"));
+    json_decref(must("UpdateClusterSoftware", &world_operator,
+                     parse("{'ClusterName': 'train', 'InstanceGroups': [{'InstanceGroupName': 'gpu', "
+                           "'ImageReleaseVersion': '2.0.0'}]}")));
+    struct instance instance = world_instance(&world, "i-0123456789abcdef0");
+    text_copy_cut(instance.release, sizeof(instance.release), "2.0.0");
+    world_write(&world, world_instance_write, &instance);
+    world_node_set(&world, "train", "gpu-1", NODE_STATE_REPAIRING, HEALTH_UNKNOWN); /* it is being brought up */
+    auto_json json_t *rolling = describe();
+    assert_members(first_group(rolling), parse("{'TargetStateCount': 0}"));
+    assert_null(json_object_get(first_group(rolling), "ActiveOperations"));
+    world_node_set(&world, "train", "gpu-1", NODE_STATE_READY, HEALTH_HEALTHY);
+    auto_json json_t *rolled = describe();
+    assert_members(first_group(rolled), parse("{'TargetStateCount': 1}"));
+}
+
+static int put_address(struct db_tx *tx, void *arg)
+{
+    return db_instance_set_address(tx, *(int64_t *)arg, "10.1.2.3");
+}
+
+static void test_nodes_have_a_name_and_a_time(void **state)
+{
+    (void)state;
+    create("", "");
+    world_ready(&world, "train", "gpu-1", "i-0123456789abcdef0", NULL);
+    int64_t row = world_instance(&world, "i-0123456789abcdef0").id;
+    world_write(&world, put_address, &row);
+    auto_json json_t *node =
+        must("DescribeClusterNode", &world_viewer, parse("{'ClusterName': 'train', 'NodeLogicalId': 'gpu-1'}"));
+    const json_t *details = json_object_get(node, "NodeDetails");
+    assert_members(details, parse("{'PrivateDnsHostname': 'ip-10-1-2-3.holdfast.internal'}"));
+    assert_true(json_equal(json_object_get(details, "LastSoftwareUpdateTime"), json_object_get(details, "LaunchTime")));
+    auto_json json_t *list = must("ListClusterNodes", &world_viewer, parse("{'ClusterName': 'train'}"));
+    const json_t *first = json_array_get(json_object_get(list, "ClusterNodeSummaries"), 0);
+    assert_members(first, parse("{'PrivateDnsHostname': 'ip-10-1-2-3.holdfast.internal'}"));
+    assert_non_null(json_object_get(first, "LastSoftwareUpdateTime"));
+}
+
+static int64_t group_row;
+static size_t methods_left;
+
+static int take_group(const void *row, void *arg)
+{
+    (void)arg;
+    group_row = ((const struct instance_group *)row)->id;
+    return 0;
+}
+
+/* How the nodes reboot: the REST API alone has words for it. */
+static int put_methods(struct db_tx *tx, void *arg)
+{
+    (void)arg;
+    struct cluster cluster;
+    struct group_spec spec = {0};
+    int status = db_cluster_get(tx, "train", &cluster);
+    status = status == 0 ? db_group_list(tx, cluster.id, take_group, NULL) : status;
+    status = status == 0 ? db_group_spec_get(tx, group_row, &spec) : status;
+    char **methods = own_calloc(1, sizeof(*methods));
+    methods[0] = own_strdup("ssh");
+    spec.reboot_methods = (struct optional_list){.given = true, .count = 1, .items = methods};
+    status = status == 0 ? db_group_spec_put(tx, group_row, &spec) : status;
+    group_spec_free(&spec);
+    return status;
+}
+
+static int see_methods(struct db_tx *tx, void *arg)
+{
+    (void)arg;
+    struct group_spec spec = {0};
+    int status = db_group_spec_get(tx, group_row, &spec);
+    methods_left = spec.reboot_methods.count;
+    assert_null(spec.lifecycle.source); /* which the update left out, and could have said */
+    group_spec_free(&spec);
+    return status;
+}
+
+static void test_an_update_keeps_what_it_has_no_words_for(void **state)
+{
+    (void)state;
+    create("," GROUP_KEPT, ", 'NodeProvisioningMode': 'Continuous'");
+    world_write(&world, put_methods, NULL);
+    json_decref(
+        must("UpdateCluster", &world_operator,
+             parse("{'ClusterName': 'train', 'InstanceGroups': [{'InstanceGroupName': 'gpu', 'InstanceType': "
+                   "'ml.p5.48xlarge', 'InstanceCount': 3, 'ExecutionRole': '" ROLE "', 'ThreadsPerCore': 1}]}")));
+    world_write(&world, see_methods, NULL);
+    assert_int_equal(methods_left, 1);
+}
+
+static void test_groups_come_back_in_their_order(void **state)
+{
+    static const char *const names[] = {"worker", "controller", "login"};
+    (void)state;
+    auto_json json_t *input = parse("{'ClusterName': 'train', 'InstanceGroups': []}");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        json_array_append_new(json_object_get(input, "InstanceGroups"),
+                              parse("{'InstanceGroupName': '%s', 'InstanceType': 'ml.m5.large', 'InstanceCount': 1, "
+                                    "'ExecutionRole': '" ROLE "'}",
+                                    names[i]));
+    json_decref(must("CreateCluster", &world_admin, json_incref(input)));
+    auto_json json_t *cluster = describe();
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        assert_string_equal(text_in(json_array_get(json_object_get(cluster, "InstanceGroups"), i), "InstanceGroupName"),
+                            names[i]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -549,6 +665,10 @@ int main(void)
         TEST(test_every_state_of_a_rollout_is_said),
         TEST(test_software_that_is_refused),
         TEST(test_deep_checks_start),
+        TEST(test_counts_mean_what_they_say),
+        TEST(test_nodes_have_a_name_and_a_time),
+        TEST(test_an_update_keeps_what_it_has_no_words_for),
+        TEST(test_groups_come_back_in_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

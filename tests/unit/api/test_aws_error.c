@@ -24,7 +24,8 @@ static void test_problems_have_names(void **state)
         {PROBLEM_NAME_TAKEN, NULL, "ResourceInUse"},
         {PROBLEM_CONFLICT, "DeleteCluster", "ConflictException"},
         {PROBLEM_CONFLICT, "CreateCluster", "ResourceInUse"},
-        {PROBLEM_OPERATION_ACTIVE, "BatchRebootClusterNodes", "ConflictException"},
+        {PROBLEM_KEY_REUSED, "BatchAddClusterNodes", "ValidationException"}, /* which declares no conflict */
+        {PROBLEM_OPERATION_ACTIVE, "BatchRebootClusterNodes", "ValidationException"},
         {PROBLEM_PRECONDITION_FAILED, "UpdateComputeQuota", "ConflictException"},
         {PROBLEM_LIMIT_EXCEEDED, "CreateComputeQuota", "ResourceLimitExceeded"},
         {PROBLEM_LIMIT_EXCEEDED, "AddTags", "ResourceLimitExceeded"},
