@@ -88,7 +88,7 @@ struct service_backends {
     enum orchestrator kinds[SERVICE_SCHEDULERS_MAX]; /* of the schedulers, in the configuration's order */
     size_t kind_count;
     const char *dns_domain; /* of the machines' names at the AWS API; NULL, "": its own default */
-    const char *release; /* of the image that new instances get; "" when it is not configured */
+    const char *release;    /* of the image that new instances get; "" when it is not configured */
     struct {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];
     } subnets[SERVICE_SUBNETS_MAX]; /* which zone each is in; none: there are no zones */
