@@ -126,7 +126,8 @@ static bool has_to_stop(const struct job_pod *pod)
 
 static bool is_stuck(const struct job_turn *turn, const struct job_pod *pod)
 {
-    return is_mute(turn, pod) || (has_to_stop(pod) && turn->seen->now - turn->record->since > STUCK_MS);
+    int64_t graceful_ms = turn->record->growing ? turn->spec->elastic.graceful_ms : 0;
+    return is_mute(turn, pod) || (has_to_stop(pod) && turn->seen->now - turn->record->since > STUCK_MS + graceful_ms);
 }
 
 enum readiness { READY, COMES, STOPS, LOST };
@@ -154,11 +155,11 @@ static enum readiness gather_pod(struct job_turn *turn, int number)
 /* --- gathering ------------------------------------------------------------------------------------- */
 
 /* Ranks stay on their pods as far as these are ready; the others go to what is ready, spares too. */
-static bool assign(struct job_turn *turn, const enum readiness *readiness)
+static bool assign(struct job_turn *turn, const enum readiness *readiness, int count)
 {
     const struct job_spec *spec = turn->spec;
     struct job_record *record = turn->record;
-    int count = job_rank_count(spec), pods = job_pod_count(spec), rank = 0, first = 0;
+    int pods = job_pod_count(spec), rank = 0, first = 0;
     autofree int *ranks = own_calloc((size_t)count + 1, sizeof(*ranks));
     autofree bool *used = own_calloc((size_t)pods + 1, sizeof(*used));
     for (int i = 0; i < count; i++) {
@@ -170,7 +171,8 @@ static bool assign(struct job_turn *turn, const enum readiness *readiness)
     for (size_t s = 0; s < spec->set_count; s++) {
         int last = first + spec->sets[s].replicas + spec->sets[s].spares;
         int next = first;
-        for (int i = 0; i < spec->sets[s].replicas; i++, rank++) {
+        int replicas = spec->elastic.on ? count : spec->sets[s].replicas;
+        for (int i = 0; i < replicas; i++, rank++) {
             if (ranks[rank] >= first && ranks[rank] < last)
                 continue;
             while (next < last && (used[next] || readiness[next] != READY))
@@ -188,19 +190,34 @@ static bool assign(struct job_turn *turn, const enum readiness *readiness)
     return true;
 }
 
+/* How many ranks so many pods are enough for; 0: more are waited for. */
+static int size_now(const struct job_turn *turn, int ready)
+{
+    const struct job_elastic *elastic = &turn->spec->elastic;
+    int size = job_size_for(turn->spec, ready);
+    int64_t patience_ms = turn->record->faulty ? elastic->fault_ms : elastic->scaling_ms;
+    bool waits = size < job_rank_count(turn->spec) && turn->seen->now - turn->record->since < patience_ms;
+    return waits ? 0 : size;
+}
+
 static void gather(struct job_turn *turn)
 {
     struct job_record *record = turn->record;
     int pods = job_pod_count(turn->spec);
     autofree enum readiness *readiness = own_calloc((size_t)pods + 1, sizeof(*readiness));
     bool stops = false;
+    int ready = 0;
     for (int i = 0; i < pods; i++) {
         readiness[i] = gather_pod(turn, i);
         stops = stops || readiness[i] == STOPS;
+        ready += readiness[i] == READY;
     }
-    if (stops || !assign(turn, readiness))
+    turn->plan->graceful_ms = record->growing ? turn->spec->elastic.graceful_ms : 0;
+    int size = stops ? 0 : size_now(turn, ready);
+    if (size == 0 || !assign(turn, readiness, size))
         return;
     job_move(turn, JOB_LAUNCHING);
+    record->growing = false;
     record->attempt++;
     record->ran_at = 0;
     record->message[0] = record->reason[0] = '\0';
@@ -305,6 +322,29 @@ static void launch(struct job_turn *turn)
         begin_run(turn);
 }
 
+/* Pods that stand ready and have no rank let it grow; its workers save a checkpoint first. */
+static bool grow(struct job_turn *turn)
+{
+    struct job_record *record = turn->record;
+    const struct job_elastic *elastic = &turn->spec->elastic;
+    int64_t rest_ms = elastic->scaling_ms > elastic->snooze_ms ? elastic->scaling_ms : elastic->snooze_ms;
+    int ready = record->rank_count;
+    if (!elastic->on || record->rank_count == job_rank_count(turn->spec) || turn->seen->now - record->ran_at < rest_ms)
+        return false;
+    for (int i = 0; i < job_pod_count(turn->spec); i++)
+        ready += job_rank_of(record, i) < 0 && is_of_now(record, &turn->seen->pods[i], i) &&
+                 turn->seen->pods[i].agent == JOB_AGENT_READY;
+    int size = job_size_for(turn->spec, ready);
+    if (size <= record->rank_count)
+        return false;
+    job_note(turn, false, "ScaleUp", "From %d to %d replicas: the workers save a checkpoint and start anew",
+             record->rank_count, size);
+    job_move(turn, JOB_GATHERING);
+    record->growing = true;
+    record->ran_at = 0;
+    return true;
+}
+
 static void run(struct job_turn *turn)
 {
     int completed = 0;
@@ -312,7 +352,7 @@ static void run(struct job_turn *turn)
         completed += turn->seen->pods[turn->record->ranks[rank]].agent == JOB_AGENT_COMPLETED;
     if (completed == turn->record->rank_count)
         finish(turn, JOB_COMPLETED, "JobCompleted", "All ranks have ended well");
-    else
+    else if (!grow(turn))
         keep_spares(turn);
 }
 
@@ -450,7 +490,7 @@ void job_next(const struct job_spec *spec, const struct job_seen *seen, struct j
     if (restart_as_asked(&turn))
         return;
     bool at_work = record->state == JOB_LAUNCHING || record->state == JOB_RUNNING;
-    if (at_work && record->rank_count != job_rank_count(spec)) {
+    if (at_work && (record->rank_count == 0 || record->rank_count != job_size_for(spec, record->rank_count))) {
         job_move(&turn, JOB_GATHERING); /* what was stored is not of this job as it is: its ranks are given anew */
         at_work = false;
     }

@@ -118,10 +118,25 @@ struct job_set {
     int replicas, spares;
 };
 
+/* The sizes that a job of one set may have. Its replicas are the most then. */
+#define JOB_SIZES_MAX 256
+struct job_elastic {
+    bool on;
+    int least, step; /* least, least + step, … up to the replicas; 0: only these: */
+    int sizes[JOB_SIZES_MAX];
+    size_t size_count;
+    int64_t
+        scaling_ms; /* how long more pods are waited for at a start, and how long a size is kept before the next growth */
+    int64_t fault_ms;    /* how long a lost pod is waited for */
+    int64_t graceful_ms; /* how long workers may take to save a checkpoint and end before the job grows */
+    int64_t snooze_ms;   /* no growth for so long after a restart */
+};
+
 #define JOB_NO_LIMIT (-1)
 struct job_spec {
     struct job_set sets[JOB_SETS_MAX];
     size_t set_count;
+    struct job_elastic elastic;
     bool suspend;
     char asked
         [JOB_ASKED_MAX]; /* what a person asked for last, "restart …" or "remake …"; another text is another time */
@@ -135,6 +150,8 @@ struct job_spec {
 /* Pods of all sets, and ranks. */
 int job_pod_count(const struct job_spec *spec);
 int job_rank_count(const struct job_spec *spec);
+/* The largest size that so many pods are enough for; 0: none. Of a job that is not elastic all ranks. */
+int job_size_for(const struct job_spec *spec, int pods);
 /* The set of a pod, and its number there. */
 const struct job_set *job_pod_set(const struct job_spec *spec, int pod, int *ret_number);
 
@@ -203,11 +220,12 @@ struct job_record {
     int64_t window, window_at, window_restarts, full_restarts; /* window_at 0: none is open */
     int64_t first_ran_at;                                      /* 0: it never ran */
     int64_t ran_at;                                            /* since when the attempt runs; 0: it does not */
-    int64_t progress;                                      /* the most that any attempt reached; -1: none is known */
-    int64_t fruitless;                                     /* faults in a row that no progress lies between */
-    struct job_fault fault;                                /* under way, or the last one */
-    char asked[JOB_ASKED_MAX];                             /* as far as it is carried out */
-    bool faulty;                                           /* it is under way */
+    int64_t progress;          /* the most that any attempt reached; -1: none is known */
+    int64_t fruitless;         /* faults in a row that no progress lies between */
+    struct job_fault fault;    /* under way, or the last one */
+    char asked[JOB_ASKED_MAX]; /* as far as it is carried out */
+    bool growing;              /* its workers save a checkpoint and end, so that it starts larger */
+    bool faulty;               /* it is under way */
     char reason[JOB_REASON_MAX], message[JOB_MESSAGE_MAX]; /* why it is over, suspended, or what it waits for */
     struct job_excluded excluded[JOB_EXCLUDED_MAX];
     size_t excluded_count;
@@ -259,7 +277,8 @@ struct job_plan {
     enum job_act *acts; /* of each pod */
     struct job_note notes[JOB_NOTES_MAX];
     size_t note_count;
-    bool expired; /* the job has been over for so long that it goes */
+    int64_t graceful_ms; /* of STOP: workers are asked to save a checkpoint first; 0: they are stopped */
+    bool expired;        /* the job has been over for so long that it goes */
 };
 struct job_plan *job_plan_new(const struct job_spec *spec);
 void job_plan_free(struct job_plan *plan);

@@ -19,6 +19,27 @@ int job_rank_count(const struct job_spec *spec)
     return count;
 }
 
+static bool is_size(const struct job_elastic *elastic, int most, int size)
+{
+    if (elastic->step > 0)
+        return size == most || (size >= elastic->least && (size - elastic->least) % elastic->step == 0);
+    for (size_t i = 0; i < elastic->size_count; i++)
+        if (elastic->sizes[i] == size)
+            return size >= elastic->least;
+    return false;
+}
+
+int job_size_for(const struct job_spec *spec, int pods)
+{
+    int most = job_rank_count(spec);
+    if (!spec->elastic.on || pods >= most)
+        return pods >= most ? most : 0;
+    for (int size = pods; size > 0; size--)
+        if (is_size(&spec->elastic, most, size))
+            return size;
+    return 0;
+}
+
 const struct job_set *job_pod_set(const struct job_spec *spec, int pod, int *ret_number)
 {
     for (size_t i = 0; i < spec->set_count; i++) {

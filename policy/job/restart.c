@@ -232,6 +232,7 @@ void job_restart(struct job_turn *turn, const struct job_fault *fault)
     if (own)
         remake_pods(turn, fault);
     record->faulty = true;
+    record->growing = false;
     record->ran_at = 0;
     job_move(turn, JOB_GATHERING);
 }

@@ -166,7 +166,10 @@ static int do_act(struct turn_of_job *turn, int pod, char *error)
     if (act == JOB_ACT_DELETE)
         return ops->remove(self, job, pod, error);
     int rank = job_rank_of(job->record, pod);
-    auto_json json_t *body = act == JOB_ACT_START && rank >= 0 ? launcher_start_body(job, rank) : NULL;
+    auto_json json_t *body = act == JOB_ACT_START && rank >= 0 ? launcher_start_body(job, rank)
+                             : act == JOB_ACT_STOP && turn->plan->graceful_ms > 0
+                                 ? launcher_graceful_body(turn->plan->graceful_ms)
+                                 : NULL;
     return launcher_order(job->pods[pod].address, turn->token, act, body, error);
 }
 

@@ -104,6 +104,11 @@ json_t *launcher_start_body(const struct workload_job *job, int rank)
                      addresses, "log_monitoring_configuration", job->rules);
 }
 
+json_t *launcher_graceful_body(int64_t graceful_ms)
+{
+    return json_pack("{s:b, s:I}", "is_graceful", 1, "timeout", (json_int_t)(graceful_ms / MS_PER_S));
+}
+
 int launcher_order(const char *address, const char *token, enum job_act act, const json_t *body, char *ret_error)
 {
     struct http_reply reply = {0};

@@ -15,7 +15,9 @@ void launcher_read(const char *text, size_t len, struct job_pod *seen);
 void launcher_look(const char *address, const char *token, struct job_pod *seen);
 /* The body of /start for a rank. Caller frees. */
 json_t *launcher_start_body(const struct workload_job *job, int rank);
-/* START, STOP or SHUTDOWN. body is START's. */
+/* The body of /stop: workers are asked by SIGUSR1 to save a checkpoint and end. Caller frees. */
+json_t *launcher_graceful_body(int64_t graceful_ms);
+/* START, STOP or SHUTDOWN. body: NULL for none. */
 int launcher_order(const char *address, const char *token, enum job_act act, const json_t *body, char *ret_error);
 
 #endif

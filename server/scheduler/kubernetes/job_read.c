@@ -68,7 +68,31 @@ static void read_policy(struct job_spec *spec, const json_t *policy)
     spec->eval_ms = milliseconds(restart, "evalPeriodSeconds", 0);
     spec->restarts_before_full = whole(restart, "numRestartBeforeFullJobRestart", JOB_NO_LIMIT, INT32_MAX);
     spec->full_restarts_max = whole(restart, "maxFullJobRestarts", JOB_NO_LIMIT, INT32_MAX);
+    spec->elastic.snooze_ms = milliseconds(restart, "scaleUpSnoozeTimeInSeconds", 0);
     spec->offenders_max = whole(restart, "maxNumRepeatOffendersToAvoid", 0, JOB_EXCLUDED_MAX);
+}
+
+/* Of jobs of one set; the most are its pods then. */
+static void read_elastic(struct job_spec *spec, const json_t *json, const json_t *set)
+{
+    struct job_elastic *elastic = &spec->elastic;
+    const json_t *sizes = json_object_get(json, "replicaDiscreteValues");
+    int64_t own = whole(set, "maxReplicas", spec->sets[0].replicas, JOB_PODS_MAX);
+    int64_t most = whole(json, "maxReplicas", own, JOB_PODS_MAX);
+    if (!json_is_object(json) || spec->set_count != 1 || most < 1)
+        return;
+    elastic->on = true;
+    spec->sets[0].replicas = (int)most;
+    elastic->least = (int)whole(json, "minReplicas", 1, JOB_PODS_MAX);
+    elastic->step = (int)whole(json, "replicaIncrementStep", sizes == NULL ? 1 : 0, JOB_PODS_MAX);
+    for (size_t i = 0; i < json_array_size(sizes) && i < JOB_SIZES_MAX; i++) {
+        const json_t *size = json_array_get(sizes, i);
+        if (json_is_integer(size) && json_integer_value(size) > 0 && json_integer_value(size) <= most)
+            elastic->sizes[elastic->size_count++] = (int)json_integer_value(size);
+    }
+    elastic->scaling_ms = milliseconds(json, "scalingTimeoutInSeconds", 60 * MS_PER_S);
+    elastic->fault_ms = milliseconds(json, "faultyScaleDownTimeoutInSeconds", 30 * MS_PER_S);
+    elastic->graceful_ms = milliseconds(json, "gracefulShutdownTimeoutInSeconds", 600 * MS_PER_S);
 }
 
 static int read_spec(struct workload_job *job, const json_t *json)
@@ -81,6 +105,7 @@ static int read_spec(struct workload_job *job, const json_t *json)
         rc = read_set(job, json_array_get(sets, i));
     if (rc != 0)
         return rc;
+    read_elastic(&job->spec, json_object_get(json, "elasticPolicy"), json_array_get(sets, 0));
     if (job_rank_count(&job->spec) == 0 || job_pod_count(&job->spec) > JOB_PODS_MAX)
         return refuse(job, "spec.replicaSpecs: all replicas together have to be 1 or more, with spares 4096 or less");
     read_policy(&job->spec, policy);

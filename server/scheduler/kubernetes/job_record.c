@@ -114,6 +114,7 @@ struct job_record *kube_job_record_read(const json_t *json, const struct job_spe
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         *number_at(record, i) = whole(json, numbers[i].name, -1, INT64_MAX, *number_at(record, i));
     record->faulty = json_is_true(json_object_get(json, "faulty"));
+    record->growing = json_is_true(json_object_get(json, "growing"));
     text_copy_cut(record->asked, sizeof(record->asked), kube_text(json, "asked"));
     text_copy_cut(record->reason, sizeof(record->reason), kube_text(json, "reason"));
     text_copy_cut(record->message, sizeof(record->message), kube_text(json, "message"));
@@ -172,6 +173,7 @@ json_t *kube_job_record_json(const struct job_record *record)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_put_i64(json, numbers[i].name, *(const int64_t *)(const void *)((const char *)record + numbers[i].at));
     json_object_set_new(json, "faulty", json_boolean(record->faulty));
+    json_object_set_new(json, "growing", json_boolean(record->growing));
     json_object_set_new(json, "asked", json_string(record->asked));
     json_object_set_new(json, "reason", json_string(record->reason));
     json_object_set_new(json, "message", json_string(record->message));

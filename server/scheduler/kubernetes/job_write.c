@@ -114,6 +114,9 @@ json_t *kube_job_status(const struct workload_job *job)
     json_object_set_new(status, "restartStatus", restart_status(record));
     json_object_set_new(status, "conditions", conditions(job));
     json_object_set_new(status, "latestFaultyPodInstanceList", latest_fault(job));
+    if (job->spec.elastic.on && record->rank_count > 0)
+        json_object_set_new(status, "elasticScalingStatus",
+                            json_pack("{s:{s:i}}", "targetReplicas", job->spec.sets[0].name, record->rank_count));
     json_object_set_new(status, "holdfast", kube_job_record_json(record));
     put_master(job, status);
     return status;

@@ -1,7 +1,7 @@
 // HyperPodPyTorchJobs on a real API server: what the CRD takes and refuses, and the whole life of jobs under hpd. The launchers are real hpruns; what a
 // kubelet would do for their pods is tests/e2e/lib/launchers.mjs, as the lab's nodes have none.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
@@ -27,10 +27,10 @@ after(async () => {
 // Workers that run until NAME/done is there; a rank fails when NAME/fail-RANK is.
 const dirOf = (name) => join(world.dir, 'jobs', name);
 const touch = (name, file, text = '') => writeFileSync(join(dirOf(name), file), text);
-const job = (name, { replicas = 2, spares, gpus = 8, runPolicy = {}, script } = {}) => ({
+const job = (name, { replicas = 2, spares, gpus = 8, runPolicy = {}, elasticPolicy, script } = {}) => ({
   apiVersion: 'sagemaker.amazonaws.com/v1', kind: 'HyperPodPyTorchJob', metadata: { name, namespace: 'default' },
   spec: {
-    nprocPerNode: '1', runPolicy,
+    nprocPerNode: '1', runPolicy, ...(elasticPolicy && { elasticPolicy }),
     replicaSpecs: [{ name: 'pods', replicas, ...(spares && { spares }), template: { metadata: { labels: { team: 'lab' } }, spec: {
       tolerations: [], terminationGracePeriodSeconds: 1,
       containers: [{ name: 'pytorch', image: 'lab', command: [hprunPath, '--no-python', '--tee=3', '--shutdown-timeout=1', '/bin/sh', '-c',
@@ -221,4 +221,19 @@ test('a spare takes the rank of a pod that is taken away', { skip: why }, async 
   world.kubectl('uncordon', node);
   touch('spare', 'done');
   assert.equal((await over('spare')).holdfast.state, 'Completed');
+});
+
+test('an elastic job starts with the nodes that are there, and grows when its workers have saved a checkpoint', { skip: why }, async () => {
+  const [held] = world.kubeNodes().map((n) => n.metadata.name);
+  world.kubectl('cordon', held);
+  create('elastic', { replicas: 2, elasticPolicy: { minReplicas: 1, maxReplicas: 3, replicaIncrementStep: 1, scalingTimeoutInSeconds: 2, faultyScaleDownTimeoutInSeconds: 2, gracefulShutdownTimeoutInSeconds: 30 },
+    script: `cd ${dirOf('elastic')}; trap 'echo "rank $RANK of $WORLD_SIZE saves"; echo $WORLD_SIZE >> saved; exit 0' USR1; while [ ! -e done ]; do sleep 0.1; done` });
+  assert.equal((await running('elastic')).ranks.length, 2);
+  world.kubectl('uncordon', held);
+  await until('it runs on three', () => { const now = holdfast('elastic'); return now.state === 'Running' && now.ranks.length === 3; });
+  assert.deepEqual(readFileSync(join(dirOf('elastic'), 'saved'), 'utf8').trim().split('\n'), ['2', '2'], 'each worker has saved once');
+  assert.match(events('elastic').find((e) => e.reason === 'ScaleUp').message, /^From 2 to 3 replicas/);
+  assert.deepEqual([holdfast('elastic').restarts, holdfast('elastic').nodeRestarts], [0, 0]);
+  touch('elastic', 'done');
+  assert.equal((await over('elastic')).holdfast.state, 'Completed');
 });

@@ -322,6 +322,94 @@ static void test_clean_up(void **state)
     }
 }
 
+static struct world *elastic_world(int least, int most, int step)
+{
+    struct world *w = world_new(most, 0);
+    w->spec.elastic = (struct job_elastic){
+        .on = true, .least = least, .step = step, .scaling_ms = 10 * S, .fault_ms = 5 * S, .graceful_ms = 20 * S};
+    return w;
+}
+
+static void hold_nodes_from(struct world *w, int first)
+{
+    for (int i = first; i < NODES; i++)
+        w->nodes[i] = JOB_NODE_HELD;
+}
+
+static void test_elastic_starts_with_what_is_there(void **state)
+{
+    (void)state;
+    AUTO(world) struct world *w = elastic_world(2, 6, 2);
+    hold_nodes_from(w, 5); /* five: one more than four, one less than six */
+    steps(w, 8);
+    assert_int_equal(w->record->state, JOB_GATHERING); /* it waits for the rest first */
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 4);
+    steps(w, 20);
+    assert_int_equal(w->record->rank_count, 4);
+    for (int i = 0; i < NODES; i++)
+        w->nodes[i] = JOB_NODE_WELL;
+    step(w);
+    step(w);
+    assert_true(w->record->growing && w->plan->graceful_ms == 0);
+    step(w);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 6);
+    assert_int_equal(w->record->restarts + w->record->node_restarts, 0);
+}
+
+static void test_elastic_shrinks_after_a_fault_and_grows_back(void **state)
+{
+    (void)state;
+    AUTO(world) struct world *w = elastic_world(1, 3, 1);
+    hold_nodes_from(w, 3);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 3);
+    w->nodes[1] = JOB_NODE_FAULTY;
+    step(w);
+    steps(w, 4);
+    assert_int_equal(w->record->state, JOB_GATHERING); /* another pod is waited for */
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 2);
+    w->nodes[1] = JOB_NODE_WELL;
+    steps(w, 12);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 3);
+    assert_int_equal(w->record->node_restarts, 1);
+}
+
+static void test_elastic_snoozes(void **state)
+{
+    (void)state;
+    AUTO(world) struct world *w = elastic_world(1, 2, 1);
+    w->spec.elastic.snooze_ms = 100 * S;
+    hold_nodes_from(w, 1);
+    steps(w, 15);
+    assert_int_equal(w->record->rank_count, 1);
+    w->nodes[1] = JOB_NODE_WELL;
+    steps(w, 90);
+    assert_int_equal(w->record->rank_count, 1);
+    steps(w, 20);
+    assert_int_equal(w->record->rank_count, 2);
+}
+
+static void test_elastic_sizes(void **state)
+{
+    static const struct {
+        int least, most, step, sizes[3], pods, size;
+    } cases[] = {
+        {1, 8, 1, {0}, 5, 5},       {2, 8, 2, {0}, 5, 4}, {2, 8, 2, {0}, 1, 0},       {3, 8, 2, {0}, 8, 8},
+        {1, 8, 0, {2, 4, 8}, 7, 4}, {1, 8, 0, {2}, 8, 8}, {4, 8, 0, {2, 4, 8}, 3, 0}, {1, 8, 1, {0}, 100, 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(world) struct world *w = elastic_world(cases[i].least, cases[i].most, cases[i].step);
+        for (size_t k = 0; k < 3 && cases[i].sizes[k] > 0; k++)
+            w->spec.elastic.sizes[w->spec.elastic.size_count++] = cases[i].sizes[k];
+        assert_int_equal(job_size_for(&w->spec, cases[i].pods), cases[i].size);
+    }
+}
+
 static void test_a_person_restarts_it(void **state)
 {
     (void)state;
@@ -375,6 +463,10 @@ int main(void)
         cmocka_unit_test(test_suspend),
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_clean_up),
+        cmocka_unit_test(test_elastic_starts_with_what_is_there),
+        cmocka_unit_test(test_elastic_shrinks_after_a_fault_and_grows_back),
+        cmocka_unit_test(test_elastic_snoozes),
+        cmocka_unit_test(test_elastic_sizes),
         cmocka_unit_test(test_a_person_restarts_it),
         cmocka_unit_test(test_a_record_of_another_shape),
     };

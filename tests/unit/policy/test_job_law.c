@@ -75,9 +75,11 @@ static void check_laws(const struct world *w, enum job_state before)
     if (w->spec.full_restarts_max != JOB_NO_LIMIT)
         assert_true(r->full_restarts <= w->spec.full_restarts_max);
     assert_true(r->fruitless <= JOB_FRUITLESS_MAX + 1);
-    assert_true(r->attempt <= r->restarts + r->node_restarts + 1 + 4); /* each start follows a fault, or a suspension */
+    if (!w->spec.elastic.on) /* each start follows a fault or a suspension; else growth, too */
+        assert_true(r->attempt <= r->restarts + r->node_restarts + 1 + 4);
     if (r->state == JOB_LAUNCHING || r->state == JOB_RUNNING) {
-        assert_int_equal(r->rank_count, job_rank_count(&w->spec));
+        assert_int_equal(r->rank_count, job_size_for(&w->spec, r->rank_count));
+        assert_true(r->rank_count > 0 && (w->spec.elastic.on || r->rank_count == job_rank_count(&w->spec)));
         for (int i = 0; i < r->rank_count; i++)
             assert_true(!w->pods[r->ranks[i]].exists || !job_is_excluded(r, w->pods[r->ranks[i]].node));
         for (int i = 0; i < r->rank_count; i++)
@@ -118,6 +120,13 @@ static void test_random_worlds(void **state)
         w->spec.full_restarts_max = roll(3) == 0 ? JOB_NO_LIMIT : roll(3);
         w->spec.offenders_max = roll(3);
         w->spec.eval_ms = (60 + roll(3600)) * S;
+        if (roll(3) == 0)
+            w->spec.elastic = (struct job_elastic){.on = true,
+                                                   .least = 1 + roll(2),
+                                                   .step = 1 + roll(2),
+                                                   .scaling_ms = roll(20) * S,
+                                                   .fault_ms = roll(20) * S,
+                                                   .graceful_ms = 20 * S};
         int suspensions = 0;
         for (int i = 0; i < 150; i++) {
             enum job_state before = w->record->state;
