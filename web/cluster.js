@@ -98,7 +98,7 @@ function groupTable({ view, known, jobs, nodes }) {
     return `${g.nodesByState.repairing ?? 0}${budget === undefined ? '' : ` of ${budget}`}`;
   };
   return table([['Group', (g) => h('strong', {}, g.name)], ['State', (g) => badge(g.state)], ['In service', (g) => [`${g.nodesByState.ready ?? 0} of ${g.instanceCount}`, stateBar(g.nodesByState, g.instanceCount)]],
-    ['Repairs, budget', repairs], ...(view.orchestrator === 'none' ? [] : [['Idle', (g) => (jobs && !jobs.unknown ? `${idle[g.name] ?? 0}` : 'not known')]]), ['Holds its repairs', held]],
+    ['Repairs, budget', repairs], ...(view.orchestrator === 'none' ? [] : [['Idle', (g) => (jobs && !jobs.unknown ? `${idle[g.name] ?? 0}` : 'not known')]]), ...(view.instanceGroups.some((g) => g.spares) ? [['Spares', (g) => g.spares && `${g.spares.ready} ready of ${g.spares.total}`]] : []), ['Holds its repairs', held]],
   view.instanceGroups, { key: (g) => g.name, nothing: 'The cluster has no groups. Add one to its file and run hpctl apply.' });
 }
 

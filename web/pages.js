@@ -6,6 +6,7 @@ import { scheduler, schedulers, webhooks } from './connections.js';
 import { check, incident, job, operation } from './details.js';
 import { create, edit } from './edit.js';
 import { audit, checks, events, incidents, jobs, operations } from './lists.js';
+import { machine, machines } from './machines.js';
 import { node } from './node.js';
 import { overview } from './overview.js';
 import { policy, policyVersion } from './policy.js';
@@ -19,7 +20,7 @@ const ROUTES = [
   ['/operations', operations], ['/operations/:id', operation],
   ['/events', events], ['/checks', checks], ['/checks/:id', check], ['/audit', audit],
   ['/policy', policy], ['/policy/versions/:version', policyVersion],
-  ['/schedulers', schedulers], ['/schedulers/:scheduler', scheduler], ['/webhooks', webhooks], ['/access', access],
+  ['/schedulers', schedulers], ['/schedulers/:scheduler', scheduler], ['/webhooks', webhooks], ['/machines', machines], ['/machines/:machine', machine], ['/access', access],
 ];
 
 export const NAV = [
@@ -30,6 +31,7 @@ export const NAV = [
   { hash: '#/jobs', label: 'Jobs', key: 'j' },
   { hash: '#/events', label: 'Events', key: 'e' },
   { hash: '#/checks', label: 'Checks', key: 'd' },
+  { hash: '#/machines', label: 'Machines', key: 'm' },
   { hash: '#/policy', label: 'Policy', key: 'p' },
   { hash: '#/schedulers', label: 'Schedulers', key: 's' },
   { hash: '#/webhooks', label: 'Webhooks', key: 'w' },

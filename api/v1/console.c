@@ -30,6 +30,7 @@ EMBED(console_list, "web/list.js");
 EMBED(console_lists, "web/lists.js");
 EMBED(console_live, "web/live.js");
 EMBED(console_looks, "web/looks.js");
+EMBED(console_machines, "web/machines.js");
 EMBED(console_map, "web/map.js");
 EMBED(console_node, "web/node.js");
 EMBED(console_overview, "web/overview.js");
@@ -64,6 +65,7 @@ static const struct api_file files[] = {
     {"lists.js", SCRIPT, console_lists_data, console_lists_end, NULL},
     {"live.js", SCRIPT, console_live_data, console_live_end, NULL},
     {"looks.js", SCRIPT, console_looks_data, console_looks_end, NULL},
+    {"machines.js", SCRIPT, console_machines_data, console_machines_end, NULL},
     {"map.js", SCRIPT, console_map_data, console_map_end, NULL},
     {"node.js", SCRIPT, console_node_data, console_node_end, NULL},
     {"overview.js", SCRIPT, console_overview_data, console_overview_end, NULL},

@@ -221,7 +221,7 @@ test('a viewer reads everything and is offered no button that acts', async () =>
   assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
 });
 
-const PAGES = ['#/', '#/clusters/demo', '#/clusters/demo/nodes/w-2', '#/approvals', '#/incidents', '#/operations', '#/events', '#/checks',
+const PAGES = ['#/', '#/clusters/demo', '#/clusters/demo/nodes/w-2', '#/approvals', '#/incidents', '#/operations', '#/events', '#/checks', '#/machines',
   '#/policy', '#/schedulers', '#/webhooks', '#/access', '#/audit', '#/new', '#/clusters/demo/change', '#/jobs'];
 test('on a phone nothing is wider than the screen and answers are large; axe finds nothing serious, in the light and in the dark', async () => {
   await page.getByRole('button', { name: 'Sign out' }).click();
