@@ -329,6 +329,8 @@ static void tell_backends(struct hpd *hpd)
     for (size_t i = 0; i < hpd->deps.scheduler_count; i++)
         if (orchestrator_parse(hpd->deps.schedulers[i].driver.ops->name, &backends->kinds[backends->kind_count++]) != 0)
             abort(); /* ours: a kind that ORCHESTRATOR_LIST does not have */
+    backends->has_ssh = hpd->config.reboot.ssh.given;
+    backends->has_bmc = hpd->config.reboot.bmc.given;
     backends->release = hpd->config.image_release;
     backends->dns_domain = hpd->config.dns_domain;
     _Static_assert(SERVICE_SUBNETS_MAX == CONFIG_SUBNETS_MAX &&

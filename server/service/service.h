@@ -88,6 +88,7 @@ struct service_backends {
     enum orchestrator kinds[SERVICE_SCHEDULERS_MAX]; /* of the schedulers, in the configuration's order */
     size_t kind_count;
     const char *dns_domain; /* of the machines' names at the AWS API; NULL, "": its own default */
+    bool has_ssh, has_bmc;  /* machines can be rebooted over SSH, and by their BMC */
     const char *release;    /* of the image that new instances get; "" when it is not configured */
     struct {
         char id[NAME_MAX_BYTES], zone[ZONE_MAX_BYTES];

@@ -141,13 +141,15 @@ test('Slurm reboots the node by its RebootProgram, and the node comes back throu
 });
 
 test('what was accepted and brings no new boot gives way to the next method, and what may not be asked is not', async () => {
-  await open(['ssh', 'agent', 'provider'], allowed('true'), { recovery: { rebootStuckAfter: '2s' } });
+  await open(['scheduler', 'agent', 'provider'], allowed('true'), { recovery: { rebootStuckAfter: '2s' } });
   await world.kernel('w-1', BUS);
   const done = await ended();
   assert.equal(done.state, 'succeeded', done.error);
-  assert.deepEqual(tries(done), ['ssh refused', 'agent no-new-boot', 'provider rebooted']);
-  assert.equal(done.rebootTries[0].detail, "hpd's configuration has no section ssh");
+  assert.deepEqual(tries(done), ['scheduler refused', 'agent no-new-boot', 'provider rebooted']);
+  assert.equal(done.rebootTries[0].detail, 'the cluster has no scheduler');
   assert.equal((await boots()).length, 1);
+  const refused = await world.call('POST', '/v1/clusters', { name: 'other', orchestrator: 'none', instanceGroups: [{ name: 'w', instanceCount: 1, provider: 'local', rebootMethods: ['agent', 'bmc'] }] });
+  assert.match(refused.body.detail, /instanceGroups\[0\]\.rebootMethods names bmc-graceful, and this hpd's configuration has no section "bmc"/);
 });
 
 test('an agent that may not reboot is not asked, and hpd that is killed meanwhile reboots once', async () => {

@@ -174,6 +174,31 @@ static int say_no_provider(const struct service_backends *backends, const char *
         at, provider, text_get(&names));
 }
 
+static bool needs_bmc(enum reboot_method method)
+{
+    return method == REBOOT_METHOD_BMC_GRACEFUL || method == REBOOT_METHOD_BMC_FORCE ||
+           method == REBOOT_METHOD_BMC_CYCLE;
+}
+
+/* Told now, and not when the first machine is to be rebooted. */
+static int check_reboots(const struct service_backends *backends, const struct group_spec *spec, size_t at,
+                         struct problem *problem)
+{
+    struct reboot_order order = {.count = 0};
+    if (spec != NULL)
+        reboot_order_read(&spec->reboot_methods, &order);
+    for (int i = 0; i < order.count; i++) {
+        bool bmc = needs_bmc(order.list[i]);
+        if ((bmc && !backends->has_bmc) || (order.list[i] == REBOOT_METHOD_SSH && !backends->has_ssh))
+            return problem_say(
+                problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                "instanceGroups[%zu].rebootMethods names %s, and this hpd's configuration has no section "
+                "\"%s\". Add one, or leave the method out.",
+                at, reboot_method_text(order.list[i]), bmc ? "bmc" : "ssh");
+    }
+    return 0;
+}
+
 const char *spec_default_release(const struct service_backends *backends)
 {
     return backends != NULL && backends->release != NULL ? backends->release : "";
@@ -197,6 +222,8 @@ int spec_check_change(const struct service_cluster_change *change, const struct 
         status = group_check(&named, i, GROUP_NODES_MAX_LOCAL, problem);
         if (status == 0 && backends != NULL && !has_provider(backends, provider))
             status = say_no_provider(backends, provider, i, problem);
+        if (status == 0 && backends != NULL)
+            status = check_reboots(backends, group->spec, i, problem);
         if (status == 0 && group->node_names != NULL)
             status = group_check_nodes(group, i, seen, problem);
     }
@@ -238,6 +265,9 @@ int spec_check_backends(const struct service_cluster_spec *spec, const struct se
         const char *provider = spec_provider(&spec->groups[i], backends);
         if (!has_provider(backends, provider))
             return say_no_provider(backends, provider, i, problem);
+        int status = check_reboots(backends, spec->groups[i].spec, i, problem);
+        if (status != 0)
+            return status;
     }
     return 0;
 }

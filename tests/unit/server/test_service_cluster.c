@@ -49,6 +49,40 @@ static int create(struct world *world, const struct sketch *sketch, const struct
 
 #define LONG_NAME "a23456789-123456789-123456789-123456789-123456789-123456789-123"
 
+static void methods_that_are_not_configured_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        bool has_ssh, has_bmc;
+        const char *says; /* NULL: it is taken */
+    } table[] = {
+        {"{\"rebootMethods\":[\"agent\",\"ssh\"]}", false, true, "instanceGroups[0].rebootMethods names ssh"},
+        {"{\"rebootMethods\":[\"bmc\"]}", true, false, "no section \"bmc\""},
+        {"{\"rebootMethods\":[\"agent\",\"ssh\",\"bmc\"]}", true, true, NULL},
+        {"{\"rebootMethods\":[\"agent\",\"scheduler\",\"provider\"]}", false, false, NULL},
+        {"{}", false, false, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct world world;
+        struct cluster cluster;
+        const struct service_backends backends = {
+            .providers = {"manual"}, .provider_count = 1, .has_ssh = table[i].has_ssh, .has_bmc = table[i].has_bmc};
+        AUTO(group_spec) struct group_spec wanted = {0};
+        assert_int_equal(group_spec_read(table[i].spec, &wanted), 0);
+        struct service_group_spec group = {.name = "a", .provider = "manual", .spec = &wanted};
+        const struct service_cluster_spec spec = {
+            .name = "ml", .orchestrator = ORCHESTRATOR_NONE, .groups = &group, .group_count = 1};
+        world_open(&world, DB_INLINE);
+        world.service.backends = &backends;
+        int status = service_cluster_create(&world.service, &world_admin, &spec, &cluster, &world.problem);
+        assert_int_equal(status, table[i].says == NULL ? 0 : STATUS_INVALID);
+        if (table[i].says != NULL)
+            assert_non_null(strstr(world.problem.detail, table[i].says));
+        world_close(&world);
+    }
+}
+
 static void test_descriptions_that_are_refused(void **state)
 {
     (void)state;
@@ -580,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_describe_counts_more_than_it_lists),
         cmocka_unit_test(test_list_pages_by_name),
         cmocka_unit_test(test_recovery_changes_once_and_only_from_what_was_read),
+        cmocka_unit_test(methods_that_are_not_configured_are_refused),
         cmocka_unit_test(test_delete_says_what_is_wanted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
