@@ -299,6 +299,54 @@ static void a_description_that_cannot_be_read_holds_it_up(void **state)
     sim_close(&sim);
 }
 
+static void ask_with_controller(struct sim *sim)
+{
+    struct service_group_spec groups[] = {
+        {.name = "gpu", .instance_type = "test", .provider = "fake", .spec = group_spec_of(SIM_SCRIPT)},
+        {.name = "ctl",
+         .instance_type = "test",
+         .provider = "fake",
+         .spec = group_spec_of("{\"slurm\":{\"role\":\"controller\"}}")}};
+    groups[0].instance_count = groups[1].instance_count = 1;
+    struct service_cluster_spec spec = {.name = SIM_CLUSTER,
+                                        .recovery = NODE_RECOVERY_AUTOMATIC,
+                                        .groups = groups,
+                                        .group_count = ARRAY_LEN(groups),
+                                        .orchestrator = ORCHESTRATOR_SLURM};
+    struct cluster cluster;
+    struct problem problem = {0};
+    if (service_cluster_create(&sim->service, &sim_admin, &spec, &cluster, &problem) != 0)
+        fail_msg("cluster: %s", problem.detail);
+    sim->nodes = 1;
+    fake_scheduler_add(&sim->scheduler, "gpu-1");
+}
+
+/* Scripts of workers take the controller's address from resource_config.json: they begin when it is known, or when it is told that it is not. */
+static void workers_wait_for_the_controllers_address(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        struct sim sim;
+        sim_open(&sim, 101 + (uint64_t)told, true);
+        ask_with_controller(&sim);
+        struct fake_instance *controller = NULL;
+        for (int i = 0; i < 600 && controller == NULL; i++) {
+            sim_run(&sim, 200);
+            controller = fake_provider_of_node(&sim.provider, "ctl-1");
+        }
+        assert_non_null(controller);
+        if (told)
+            snprintf(controller->address, sizeof(controller->address), "10.0.0.1");
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+        struct operation_step step = step_of(&sim, "gpu-1", STEP_KIND_PREPARE);
+        assert_int_equal(step.state, STEP_STATE_DONE);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "No address of the group ctl"), !told);
+        if (!told)
+            assert_true(step.finished_at - step.started_at >= 15 * MS_PER_S);
+        sim_close(&sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_crash_runs_nothing_twice),
         cmocka_unit_test(who_was_replaced_is_heard_no_more),
         cmocka_unit_test(a_description_that_cannot_be_read_holds_it_up),
+        cmocka_unit_test(workers_wait_for_the_controllers_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
  */
 #include "base/text.h"
 #include "db/cluster.h"
+#include "db/node.h"
 #include "db/operation.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/loop.h"
@@ -120,6 +121,75 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
     return STEP_FAIL;
 }
 
+/* --- where the controllers are ------------------------------------------------------------------------- */
+
+/* Scripts of workers start Slurm's daemon with the controller's address; without it they go on with none, and "succeed". */
+#define ADDRESS_WAIT_MS (10 * MS_PER_MIN)
+/* An agent that has been heard for so long and told no address will not tell one: it knows only one that is good on its machine. */
+#define ADDRESS_UNTOLD_MS (15 * MS_PER_S)
+#define ADDRESS_LOOK_MS (2 * MS_PER_S)
+
+struct controllers {
+    struct work *w;
+    char group[NAME_MAX_BYTES]; /* of which no address is known; "": none */
+    bool has_address, heard;
+};
+
+static int see_node(const void *found, void *arg)
+{
+    const struct db_node_row *row = found;
+    struct controllers *controllers = arg;
+    struct fleet_view live;
+    if (row->instance.id == 0)
+        return 0;
+    controllers->has_address = controllers->has_address || row->instance.address[0] != '\0';
+    controllers->heard =
+        controllers->heard ||
+        (fleet_get(controllers->w->r->service->fleet, row->node.id, &live) == 0 && live.last_heartbeat_at > 0);
+    return 0;
+}
+
+static int see_group(const void *found, void *arg)
+{
+    const struct instance_group *group = found;
+    struct controllers *controllers = arg;
+    struct db_tx *tx = controllers->w->turn->tx;
+    AUTO(group_spec) struct group_spec spec = {0};
+    if (controllers->group[0] != '\0' || group->id == controllers->w->row.group_id || group->desired == 0)
+        return 0;
+    int status = db_group_spec_get(tx, group->id, &spec);
+    if (status == STATUS_UNREADABLE || (status == 0 && group_spec_role(&spec) != SLURM_ROLE_CONTROLLER))
+        return 0;
+    const struct db_node_filter filter = {
+        .cluster_id = group->cluster_id, .group_id = group->id, .state = -1, .health = -1};
+    controllers->has_address = controllers->heard = false;
+    status = status == 0 ? db_node_list(tx, &filter, see_node, controllers) : status;
+    if (status == 0 && !controllers->has_address)
+        text_copy_cut(controllers->group, sizeof(controllers->group), group->name);
+    return status;
+}
+
+/* False: later. What is not known in time is told, once. */
+static bool may_begin(struct work *w)
+{
+    struct controllers controllers = {.w = w};
+    if (!work_did(w, db_group_list(w->turn->tx, w->row.cluster_id, see_group, &controllers)))
+        return false;
+    if (controllers.group[0] == '\0')
+        return true;
+    int64_t half_ms = prepare_deadline(w) / 2, wait_ms = half_ms < ADDRESS_WAIT_MS ? half_ms : ADDRESS_WAIT_MS;
+    if (controllers.heard && wait_ms > ADDRESS_UNTOLD_MS)
+        wait_ms = ADDRESS_UNTOLD_MS;
+    if (w->now - w->step->started_at < wait_ms) {
+        work_say(w, "waits for an address of the group %s, which resource_config.json has to have", controllers.group);
+        return false;
+    }
+    work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_LIFECYCLE_SCRIPT,
+               "No address of the group %s is known: resource_config.json has none. Set hp-agent --address there.",
+               controllers.group);
+    return true;
+}
+
 static void say_what_lacks(struct work *w)
 {
     struct fleet_view live;
@@ -135,6 +205,10 @@ static enum step_result prepare_run(struct work *w)
     enum step_result result = STEP_WAIT;
     if (agent_tasks_last(fleet_agent_tasks(w->r->service->fleet), w->node->id, w->op.uid, &report, &asked))
         return judge(w, &report);
+    if (!asked && !may_begin(w)) {
+        work_due(w, w->now + ADDRESS_LOOK_MS);
+        return STEP_WAIT;
+    }
     if (!asked)
         result = ask(w);
     if (result == STEP_WAIT)
