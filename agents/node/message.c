@@ -165,6 +165,12 @@ static bool fits_header(const char *credential)
     return true;
 }
 
+static bool is_instance_id(const char *id)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    return text_starts_with(id, "i-") && strspn(id, letters) == strlen(id);
+}
+
 int message_read_spare(const char *body, size_t len, struct message_spare *ret_spare)
 {
     struct message_spare spare = {.state = ""};
@@ -181,7 +187,7 @@ int message_read_spare(const char *body, size_t len, struct message_spare *ret_s
         !fits_header(spare.machine_credential) || !fits_header(enrolled->credential))
         return STATUS_INVALID;
     bool is_used = spare.instance_id[0] != '\0';
-    if (is_used && (!text_starts_with(spare.instance_id, "i-") || enrolled->credential[0] == '\0' || !slots[7].seen ||
+    if (is_used && (!is_instance_id(spare.instance_id) || enrolled->credential[0] == '\0' || !slots[7].seen ||
                     enrolled->heartbeat_interval_ms > INTERVAL_MAX_MS))
         return STATUS_INVALID;
     *ret_spare = spare;

@@ -13,6 +13,9 @@ static void replies(const char *text, size_t size)
     struct message_enrolled enrolled;
     struct message_orders orders;
     struct message_problem problem;
+    struct message_spare spare;
+    if (message_read_spare(text, size, &spare) == 0)
+        REQUIRE(spare.wait_ms > 0 && (spare.instance_id[0] == '\0' || spare.enrolled.credential[0] != '\0'));
     if (message_read_enrolled(text, size, &enrolled) == 0)
         REQUIRE(enrolled.credential[0] != '\0' && enrolled.heartbeat_interval_ms > 0);
     if (message_read_orders(text, size, &orders) == 0)

@@ -157,6 +157,46 @@ static void test_enrolled(void **state)
     assert_int_equal(enrolled.heartbeat_interval_ms, 5000);
 }
 
+static void test_spares(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "{\"state\":\"spare\"}",
+        "{\"state\":\"spare\",\"waitMs\":0}",
+        "{\"state\":\"spare\",\"waitMs\":99999999}",
+        "{\"state\":\"spare\",\"waitMs\":1000,\"machineCredential\":\"a b\"}",
+        "{\"state\":\"in-use\",\"waitMs\":1000,\"instanceId\":\"i-1\"}",
+        "{\"state\":\"in-use\",\"waitMs\":1000,\"instanceId\":\"../"
+        "i-1\",\"credential\":\"x\",\"heartbeatIntervalMs\":5000}",
+        "{\"state\":\"in-use\",\"waitMs\":1000,\"instanceId\":\"i-/../"
+        "x\",\"credential\":\"x\",\"heartbeatIntervalMs\":5000}",
+        "{\"state\":\"in-use\",\"waitMs\":1000,\"instanceId\":\"i-1\",\"credential\":\"a\\r\\nX: "
+        "y\",\"heartbeatIntervalMs\":5000}",
+        "{\"state\":\"in-use\",\"waitMs\":1000,\"instanceId\":\"i-1\",\"credential\":\"x\"}",
+    };
+    static const char waits[] = "{\"state\":\"bench\",\"waitMs\":1000}";
+    static const char good[] = "{\"state\":\"in-use\",\"waitMs\":1000,\"machineCredential\":\"hfm_1.a\",\"instanceId\":"
+                               "\"i-1\",\"node\":\"gpu-1\",\"nodeId\":7,\"credential\":\"hfn_7.b\","
+                               "\"heartbeatIntervalMs\":5000}";
+    struct message_spare spare = {.wait_ms = -1};
+    AUTO(text) struct text out = {0};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (message_read_spare(bad[i], strlen(bad[i]), &spare) != STATUS_INVALID)
+            fail_msg("taken: %s", bad[i]);
+    assert_int_equal(spare.wait_ms, -1);
+    assert_int_equal(message_read_spare(waits, strlen(waits), &spare), 0);
+    assert_string_equal(spare.instance_id, "");
+    assert_int_equal(message_read_spare(good, strlen(good), &spare), 0);
+    assert_string_equal(spare.instance_id, "i-1");
+    assert_string_equal(spare.machine_credential, "hfm_1.a");
+    assert_int_equal(spare.enrolled.node_id, 7);
+    message_write_spare(&out, "m1", "b", true, "xid.79 \"x\"");
+    assert_string_equal(text_get(&out),
+                        "{\"machine\":\"m1\",\"bootId\":\"b\",\"checked\":true,\"trouble\":\"xid.79 \\\"x\\\"\"}");
+}
+
 static void test_orders(void **state)
 {
     static const char good[] = "{\"inject\":\"NVRM: Xid (PCI:0000:b9:00): 79, x\"}", none[] = "{}";
@@ -193,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_written),         cmocka_unit_test(test_the_largest_verdict),
         cmocka_unit_test(test_records_survive), cmocka_unit_test(test_enrolled),
         cmocka_unit_test(test_orders),          cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_spares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "db/job.h"
 #include "db/job_command.h"
 #include "db/job_run.h"
+#include "db/machine.h"
 #include "db/report.h"
 #include "db_world.h"
 
@@ -45,6 +46,28 @@ static void call_lists_of_machines(struct db_tx *tx)
     bool past;
     db_address_host(tx, 1, &piece);
     db_address_host_is_former(tx, 1, "x", &past);
+}
+
+static void call_machines(struct db_tx *tx)
+{
+    const struct db_machine_filter all = {.state = -1}, spares = {.provider = "rack", .state = MACHINE_STATE_SPARE};
+    struct machine machine = {.name = "m", .id = 999};
+    struct machine_use use = {.machine_id = 999, .id = 999};
+    int64_t count;
+    db_machine_get(tx, "m", &machine);
+    db_machine_get_row(tx, 999, &machine);
+    db_machine_update(tx, &machine);
+    db_machine_list(tx, &all, ignore, NULL);
+    db_machine_list(tx, &spares, ignore, NULL);
+    db_machine_count(tx, &count);
+    db_machine_use_update(tx, &use);
+    db_machine_use_by_key(tx, "k", &use);
+    db_machine_use_by_instance(tx, "i", &use);
+    db_machine_use_list(tx, 1, 0, ignore, NULL);
+    db_machine_use_before(tx, 1, &use);
+    db_machine_use_faults(tx, 1, 0, &count);
+    db_machine_demands(tx, "rack", "", ignore, NULL);
+    db_instance_count(tx, "rack", &count);
 }
 
 static void call_attempts(struct db_tx *tx)
@@ -118,6 +141,7 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_node_update(tx, &node);
     call_attempts(tx);
     call_lists_of_machines(tx);
+    call_machines(tx);
     struct shared_incident incident = {.id = 999};
     struct incident_node member = {.incident_id = 999};
     for (int i = 0; i < 4; i++) {
@@ -283,6 +307,9 @@ static const struct {
     {"FROM hardware mine CROSS JOIN hardware theirs", "past repairs of one machine's pieces are few"},
     {"SELECT o.node_id FROM operation o WHERE o.cluster_id", "repairs of one cluster, for people who ask for lemons"},
     {"FROM hardware WHERE instance_row", "so are the pieces of one machine"},
+    {"SELECT count(*) FROM machine", "machines of a site's own, counted when one is added"},
+    {"count(*) OVER (PARTITION BY g.id)", "sorts the launches that wait for a machine"},
+    {"FROM instance_group g JOIN node n", "people who ask how providers stand; groups are few"},
     {"FROM schema_migrations", "migrations are few"},
     {"FROM sqlite_master", "so are tables"},
 };
