@@ -144,13 +144,21 @@ static bool has_proved_itself(const struct reporting *reporting)
            reporting->now_ms - since >= burn_in_of(reporting->s, machine);
 }
 
+/* A spare that was not heard for a while, as after a start of hpd: launches that found none ready wait for it. */
+static bool is_back(const struct reporting *reporting)
+{
+    int64_t seen_at = machine_registry_seen_at(reporting->s->machines, reporting->machine.id);
+    bool silent = seen_at == 0 || reporting->now_ms - seen_at > MACHINE_SILENT_MS;
+    return silent && reporting->machine.state == MACHINE_STATE_SPARE && is_well(reporting->report);
+}
+
 static bool is_news(const struct reporting *reporting)
 {
     const struct machine *machine = &reporting->machine;
     const struct service_spare_report *report = reporting->report;
     return reporting->machine_id == 0 || !text_equal(machine->boot_id, report->boot_id) ||
            machine->checked != report->checked || !text_equal(machine->trouble, report->trouble) ||
-           (machine->well_since != 0) != is_well(report) || has_proved_itself(reporting);
+           (machine->well_since != 0) != is_well(report) || has_proved_itself(reporting) || is_back(reporting);
 }
 
 static int tell_trouble(struct db_tx *tx, const struct machine *was, const struct machine *is)

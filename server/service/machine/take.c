@@ -122,6 +122,17 @@ static int tell(struct db_tx *tx, const struct taking *taking)
                          machine->provider);
 }
 
+/* The node stands where its machine does: incidents of a rack or a switch are found by that. */
+static int place_node(struct db_tx *tx, const struct machine *machine)
+{
+    int status = 0;
+    if (machine->rack[0] != '\0')
+        status = db_node_set_topology(tx, machine->use.node_id, TOPOLOGY_LEVEL_RACK, machine->rack);
+    if (status == 0 && machine->net_switch[0] != '\0')
+        status = db_node_set_topology(tx, machine->use.node_id, TOPOLOGY_LEVEL_SWITCH, machine->net_switch);
+    return status;
+}
+
 static int take_this(struct db_tx *tx, struct taking *taking, const struct place *place, const struct machine *chosen)
 {
     struct machine *machine = &taking->machine;
@@ -140,6 +151,8 @@ static int take_this(struct db_tx *tx, struct taking *taking, const struct place
     int status = db_machine_use_insert(tx, &machine->use);
     if (status == 0)
         status = db_machine_update(tx, machine);
+    if (status == 0)
+        status = place_node(tx, machine);
     if (status == 0)
         status = tell(tx, taking);
     taking->news = status == 0;
@@ -204,8 +217,10 @@ static int store_take(void *arg, const struct machine_request *request, machine_
         *ret_machine = taking.machine;
     else
         text_copy_cut(ret_error, ERROR_MAX, taking.why[0] != '\0' ? taking.why : problem.detail);
-    if (status == 0 && taking.news)
+    if (status == 0 && taking.news) {
+        service_wake(s, SERVICE_WAKE_NODE, taking.machine.use.node_id);
         service_events_added(s);
+    }
     free(taking.spares);
     free(taking.demands);
     return status;

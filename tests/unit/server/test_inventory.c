@@ -97,10 +97,20 @@ static void on_open(struct inventory_world *w)
     w->provider = inventory_new("rack", &store);
 }
 
+static void make_cluster(struct inventory_world *w)
+{
+    struct service_group_spec group = {.name = "gpu", .provider = "rack", .instance_count = 3};
+    const struct service_cluster_spec spec = {
+        .name = "ml", .orchestrator = ORCHESTRATOR_NONE, .groups = &group, .group_count = 1};
+    struct cluster cluster;
+    if (service_cluster_create(&w->world.service, &world_admin, &spec, &cluster, &w->world.problem) != 0)
+        fail_msg("%s", w->world.problem.detail);
+}
+
 static void open_world(struct inventory_world *w, unsigned flags)
 {
     world_open(&w->world, flags);
-    world_cluster(&w->world, "ml", "gpu", 3, ORCHESTRATOR_NONE);
+    make_cluster(w);
     on_open(w);
 }
 
@@ -193,6 +203,32 @@ static void test_a_launch_takes_a_spare_and_its_agent_becomes_the_nodes(void **s
         service_agent_authenticate(&w.world.service, answer.credential, strlen(answer.credential), &node_id), 0);
     assert_int_equal(node_id, world_node_get(&w.world, "ml", "gpu-1").id);
     assert_int_equal(world_instance(&w.world, "i-1").boot_at, WORLD_T0); /* since when it is known to be well */
+    const struct node node = world_node_get(&w.world, "ml", "gpu-1");
+    assert_string_equal(node.topology[TOPOLOGY_LEVEL_RACK], "r1"); /* where its machine stands */
+    close_world(&w);
+}
+
+/* After a start of hpd no spare is ready before its agent is heard, and that wakes who waits. */
+static void test_a_spare_that_is_heard_again_wakes_who_waits(void **state)
+{
+    (void)state;
+    struct inventory_world w;
+    struct provider_instance instance;
+    char error[PROVIDER_ERROR_MAX] = "";
+    open_world(&w, DB_INLINE);
+    add(&w, 0, "m1", "r1");
+    machine_registry_free(w.world.service.machines);
+    w.world.service.machines = machine_registry_new();
+    slot(&w, "gpu-1", "i-1");
+    assert_int_equal(launch(&w, "i-1", &instance, error), STATUS_FULL);
+    assert_string_equal(error, "none of 1 spares is ready: of m1 its agent is not seen");
+    int wakes = atomic_load(&w.world.wakes);
+    report(&w, w.credentials[0], "m1", true, "");
+    assert_true(atomic_load(&w.world.wakes) > wakes);
+    wakes = atomic_load(&w.world.wakes);
+    report(&w, w.credentials[0], "m1", true, ""); /* nothing is new */
+    assert_int_equal(atomic_load(&w.world.wakes), wakes);
+    assert_int_equal(launch(&w, "i-1", &instance, error), 0);
     close_world(&w);
 }
 
@@ -428,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_a_place_that_nobody_named_is_near_to_nothing),
         cmocka_unit_test(test_the_last_spare_goes_to_who_lacks_the_fewest),
         cmocka_unit_test(test_a_launch_takes_a_spare_and_its_agent_becomes_the_nodes),
+        cmocka_unit_test(test_a_spare_that_is_heard_again_wakes_who_waits),
         cmocka_unit_test(test_a_broken_machine_stays_at_the_bench_until_a_person_returns_it),
         cmocka_unit_test(test_a_lemon_becomes_no_spare),
         cmocka_unit_test(test_who_may_speak_for_a_machine),
