@@ -36,12 +36,14 @@ export const ACTIONS = [
       if (refused.length) throw new Error(refused[0].detail);
       return `Deep check of ${node} started.`;
     } },
-  { id: 'opt-out', label: 'Opt out', shown: ({ view }) => !view.optedOut, does: 'Holdfast watches the node and never cordons, drains or repairs it. Running jobs are not touched.', fields: () => [],
+  { id: 'opt-out', label: 'Opt out', shown: ({ view }) => !view.optedOut,
+    does: 'Holdfast watches the node and never cordons, drains or repairs it. Running jobs are not touched.', fields: () => [],
     run: async (at, v, { node }) => {
       await ask(at, { method: 'PATCH', body: { optedOut: true } });
       return `${node} is opted out.`;
     } },
-  { id: 'opt-in', label: 'End opt-out', shown: ({ view }) => view.optedOut, does: 'Holdfast may act on the node again. Open faults are decided on at once, so a repair may start.', fields: () => [],
+  { id: 'opt-in', label: 'End opt-out', shown: ({ view }) => view.optedOut,
+    does: 'Holdfast may act on the node again. Open faults are decided on at once, so a repair may start.', fields: () => [],
     run: async (at, v, { node }) => {
       await ask(at, { method: 'PATCH', body: { optedOut: false } });
       return `${node} is not opted out any more.`;

@@ -45,7 +45,8 @@ function signIn(why) {
     keepToken(input.value.trim());
     start();
   } }, h('label', { for: 'token' }, 'API token', input), h('button', { class: 'primary' }, 'Sign in')),
-  h('p', { class: 'quiet' }, 'Create one: ', h('code', {}, 'hpctl token create --role viewer --name NAME'), '. The role operator may repair and approve. The first token is in admin.token of hpd\'s state directory. This tab keeps the token until it is closed.')));
+  h('p', { class: 'quiet' }, 'Create one: ', h('code', {}, 'hpctl token create --role viewer --name NAME'),
+    '. The role operator may repair and approve. The first token is in admin.token of hpd\'s state directory. This tab keeps the token until it is closed.')));
   input.focus();
 }
 
@@ -205,7 +206,8 @@ function open() {
     return;
   }
   if (page) page.ctx.memory.scroll = scrollY;
-  const view = found?.view ?? { title: () => 'Not found', load: async () => ({}), render: () => [h('h1', {}, 'There is no such page.'), h('p', {}, h('a', { href: '#/' }, 'All clusters'))] };
+  const view = found?.view ?? { title: () => 'Not found', load: async () => ({}),
+    render: () => [h('h1', {}, 'There is no such page.'), h('p', {}, h('a', { href: '#/' }, 'All clusters'))] };
   turn++;
   page = { view, where, ctx: makeContext(where, found?.names ?? [], values), fresh: true };
   patch(main, [h('p', { class: 'quiet', key: 'reading' }, 'Reading …')]);

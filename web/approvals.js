@@ -35,7 +35,10 @@ const DOES = {
 function evidenceView(explained) {
   if (!explained) return h('p', { class: 'quiet' }, 'Open the node to see the evidence.');
   if (explained.error) return h('p', { class: 'quiet' }, explained.error);
-  return (explained.evidence ?? []).slice(0, 5).map((v) => h('div', { class: 'evidence', key: `${v.id}` }, h('p', {}, h('strong', {}, v.code), v.device && ` on ${v.device}`, ' ', badge(v.severity), ` ${plural(v.count, 'time')}, last `, ago(v.lastAt)), v.rawLine && h('code', {}, v.rawLine)));
+  return (explained.evidence ?? []).slice(0,
+    5).map((v) => h('div', { class: 'evidence', key: `${v.id}` },
+    h('p', {}, h('strong', {}, v.code), v.device && ` on ${v.device}`, ' ', badge(v.severity), ` ${plural(v.count, 'time')}, last `, ago(v.lastAt)),
+    v.rawLine && h('code', {}, v.rawLine)));
 }
 
 function card(ctx, data, a) {
@@ -53,7 +56,9 @@ function card(ctx, data, a) {
   const jobs = data.jobs.get(a.cluster);
   const chosen = ctx.memory.chosen ?? new Set();
   return h('article', { class: `card approval ${ctx.names[0] === a.id ? 'asked-for' : ''}`, key: a.id, id: `approval-${a.id}` },
-    h('div', { class: 'row' }, h('h2', {}, `${verb(a)} `, nodeLink(a.cluster, a.node), '?'), ctx.may('operator') && data.items.length > 1 && h('label', { class: 'check' }, h('input', { type: 'checkbox', checked: chosen.has(a.id), 'aria-label': `Select ${verb(a)} ${a.node}`, onchange: (e) => {
+    h('div', { class: 'row' }, h('h2', {}, `${verb(a)} `, nodeLink(a.cluster, a.node), '?'),
+      ctx.may('operator') && data.items.length > 1 && h('label', { class: 'check' },
+      h('input', { type: 'checkbox', checked: chosen.has(a.id), 'aria-label': `Select ${verb(a)} ${a.node}`, onchange: (e) => {
       if (e.target.checked) chosen.add(a.id);
       else chosen.delete(a.id);
       ctx.memory.chosen = chosen;
@@ -66,7 +71,8 @@ function card(ctx, data, a) {
     h('p', { class: 'quiet' }, DOES[a.action]),
     ctx.may('operator') ? h('form', { class: 'answer', onsubmit: (event) => event.preventDefault() },
       h('input', { name: 'reason', maxlength: 191, 'aria-label': `Reason, for ${a.node}`, placeholder: 'Reason (optional)', autocomplete: 'off', oninput: theirs }),
-      h('button', { type: 'button', class: 'primary big', onclick: (event) => one(true, event) }, 'Approve'), h('button', { type: 'button', class: 'big', onclick: (event) => one(false, event) }, 'Reject'))
+      h('button', { type: 'button', class: 'primary big', onclick: (event) => one(true, event) }, 'Approve'),
+        h('button', { type: 'button', class: 'big', onclick: (event) => one(false, event) }, 'Reject'))
       : h('p', { class: 'quiet' }, 'An operator can answer: ', h('code', {}, `hpctl operation approve ${a.id}`)));
 }
 
@@ -76,7 +82,8 @@ function batch(ctx, data) {
   const hit = new Set(chosen.flatMap((a) => (data.jobs.get(a.cluster)?.on.get(a.node) ?? []).map((j) => `${a.cluster}/${j.id}`)));
   const all = (yes) => confirm({
     title: `${yes ? 'Approve' : 'Reject'} ${plural(chosen.length, 'repair')}?`, verb: `${yes ? 'Approve' : 'Reject'} ${chosen.length}`, fields: [reasonField()],
-    body: [h('p', {}, chosen.map((a) => `${a.action} ${a.node}`).join(', '), '.'), h('p', {}, yes ? `${hit.size ? plural(hit.size, 'running job') : 'No running job'} ${hit.size === 1 ? 'is' : hit.size ? 'are' : 'is'} hit.` : 'The nodes stay held.')],
+    body: [h('p', {}, chosen.map((a) => `${a.action} ${a.node}`).join(', '), '.'),
+      h('p', {}, yes ? `${hit.size ? plural(hit.size, 'running job') : 'No running job'} ${hit.size === 1 ? 'is' : hit.size ? 'are' : 'is'} hit.` : 'The nodes stay held.')],
     run: async ({ reason }) => {
       const ended = await Promise.allSettled(chosen.map((a) => answer(a.id, yes, reason.trim())));
       const refused = ended.filter((e) => e.status === 'rejected');
@@ -84,7 +91,9 @@ function batch(ctx, data) {
       ctx.again();
       return `${ended.length - refused.length} answered.${refused.length ? ` ${refused.length} refused: ${sentence(refused[0].reason.message)}` : ''}`;
     } });
-  return h('div', { class: 'batch', key: 'batch' }, h('span', {}, `${chosen.length} selected`), h('button', { type: 'button', class: 'primary', onclick: () => all(true) }, `Approve ${chosen.length}`), h('button', { type: 'button', onclick: () => all(false) }, `Reject ${chosen.length}`));
+  return h('div', { class: 'batch', key: 'batch' }, h('span', {}, `${chosen.length} selected`),
+    h('button', { type: 'button', class: 'primary', onclick: () => all(true) }, `Approve ${chosen.length}`),
+    h('button', { type: 'button', onclick: () => all(false) }, `Reject ${chosen.length}`));
 }
 
 export const approvals = {
@@ -98,15 +107,20 @@ export const approvals = {
     const past = data.before.find((a) => a.id === id);
     return [
       h('h1', { key: 'h1' }, 'Approvals'),
-      id && !data.items.some((a) => a.id === id) && h('p', { class: 'banner', key: 'gone' }, past ? `This ${past.action} of ${past.node} is ${past.state}${past.answeredBy ? ` by ${past.answeredBy}` : ''}.` : 'This approval does not wait any more.'),
-      data.items.length === 0 && h('div', { class: 'empty', key: 'empty' }, h('p', {}, h('strong', {}, 'No repair waits for you.')), h('p', {}, 'Repairs ask first where the policy has the mode approve for their class of fault. docs/policies.md says how.')),
+      id && !data.items.some((a) => a.id === id) && h('p', { class: 'banner', key: 'gone' },
+        past ? `This ${past.action} of ${past.node} is ${past.state}${past.answeredBy ? ` by ${past.answeredBy}` : ''}.` : 'This approval does not wait any more.'),
+      data.items.length === 0 && h('div', { class: 'empty', key: 'empty' }, h('p', {}, h('strong', {}, 'No repair waits for you.')),
+        h('p', {}, 'Repairs ask first where the policy has the mode approve for their class of fault. docs/policies.md says how.')),
       data.items.length > 1 && ctx.may('operator') && h('p', { class: 'row', key: 'all' }, h('button', { type: 'button', class: 'plain', onclick: () => {
         ctx.memory.chosen = new Set(ctx.memory.chosen?.size === data.items.length ? [] : data.items.map((a) => a.id));
         ctx.draw();
       } }, ctx.memory.chosen?.size === data.items.length ? 'Select none' : `Select all ${data.items.length}`)),
       h('div', { class: 'approvals', key: 'list' }, first.map((a) => card(ctx, data, a))),
       batch(ctx, data),
-      h('section', { key: 'before' }, h('h2', {}, 'Answered lately'), table([['Repair', (a) => [`${a.action} `, nodeLink(a.cluster, a.node)]], ['Became', (a) => badge(a.state)], ['By', (a) => a.answeredBy], ['When', (a) => ago(a.answeredAt)], ['Reason', (a) => a.reason], ['Waits for', (a) => a.waitsFor], ['Operation', (a) => a.state === 'done' && link(path('operations', a.id), a.id)]],
+      h('section', { key: 'before' }, h('h2', {}, 'Answered lately'),
+        table([['Repair', (a) => [`${a.action} `, nodeLink(a.cluster, a.node)]], ['Became', (a) => badge(a.state)], ['By', (a) => a.answeredBy],
+        ['When', (a) => ago(a.answeredAt)], ['Reason', (a) => a.reason], ['Waits for', (a) => a.waitsFor],
+        ['Operation', (a) => a.state === 'done' && link(path('operations', a.id), a.id)]],
         data.before, { key: (a) => a.id, nothing: 'None yet.' })),
       same('hpctl operation approvals', 'GET /v1/approvals?state=asked'),
     ];

@@ -69,10 +69,17 @@ function toolbar(ctx, { nodes, view }) {
   const chosen = (query.look ?? '').split(',');
   const levels = Object.keys(BY).filter((by) => by === 'group' || by === 'state' || nodes.some((n) => n[by]));
   return h('div', { class: 'toolbar', key: 'toolbar' },
-    h('label', {}, 'By', h('select', { onchange: (e) => ctx.set({ by: e.target.value === 'group' ? '' : e.target.value }) }, levels.map((by) => h('option', { value: by, selected: by === (query.by ?? 'group') }, BY[by])))),
-    view.instanceGroups.length > 1 && h('label', {}, 'Group', h('select', { onchange: (e) => ctx.set({ group: e.target.value }) }, h('option', { value: '' }, 'all'), view.instanceGroups.map((g) => h('option', { value: g.name, selected: g.name === query.group }, g.name)))),
-    h('label', { class: 'grow' }, 'Filter', h('input', { type: 'search', value: query.q ?? '', placeholder: 'name, reason, rack, instance', oninput: (e) => ctx.set({ q: e.target.value }) })),
-    h('div', { class: 'chips', role: 'group', 'aria-label': 'Show only' }, ORDER.filter((look) => counts[look] || chosen.includes(look)).map((look) => h('button', { type: 'button', key: look, class: `chip ${LOOKS[look].tone}`, 'aria-pressed': chosen.includes(look) ? 'true' : 'false', title: LOOKS[look].says, onclick: () => ctx.set({ look: toggled(ctx.query.look, look) }) },
+    h('label', {}, 'By', h('select', { onchange: (e) => ctx.set({ by: e.target.value === 'group' ? '' : e.target.value }) },
+      levels.map((by) => h('option', { value: by, selected: by === (query.by ?? 'group') }, BY[by])))),
+    view.instanceGroups.length > 1 && h('label', {}, 'Group',
+      h('select', { onchange: (e) => ctx.set({ group: e.target.value }) }, h('option', { value: '' }, 'all'),
+      view.instanceGroups.map((g) => h('option', { value: g.name, selected: g.name === query.group }, g.name)))),
+    h('label', { class: 'grow' }, 'Filter',
+      h('input', { type: 'search', value: query.q ?? '', placeholder: 'name, reason, rack, instance', oninput: (e) => ctx.set({ q: e.target.value }) })),
+    h('div', { class: 'chips', role: 'group', 'aria-label': 'Show only' },
+      ORDER.filter((look) => counts[look] || chosen.includes(look)).map((look) => h('button',
+      { type: 'button', key: look, class: `chip ${LOOKS[look].tone}`, 'aria-pressed': chosen.includes(look) ? 'true' : 'false', title: LOOKS[look].says,
+      onclick: () => ctx.set({ look: toggled(ctx.query.look, look) }) },
       h('span', { class: 'glyph', 'aria-hidden': 'true' }, LOOKS[look].glyph || '✓'), `${LOOKS[look].label} ${counts[look] ?? 0}`))));
 }
 
@@ -86,25 +93,33 @@ function stepOf(steps) {
 const progressOf = (o) => o.progress ? `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service${o.progress.nodesFailed ? `, ${o.progress.nodesFailed} failed` : ''}` : stepOf(o.steps);
 
 const operations = (cluster, items) => h('ul', { class: 'going', key: 'operations' }, items.map((o) => h('li', { key: o.id },
-  o.steps.length > 0 ? h('progress', { max: o.steps.length, value: done(o.steps), 'aria-label': `${o.kind} ${o.node ?? ''}: ${done(o.steps)} of ${o.steps.length} steps` }) : h('span', {}),
-  h('div', {}, h('strong', {}, link(path('operations', o.id), o.kind), o.node && [' ', nodeLink(cluster, o.node)]), ' ', h('span', { class: 'quiet' }, progressOf(o), ' · for ', since(o.createdAt), ` · asked by ${o.actor}`)))));
+  o.steps.length > 0 ? h('progress',
+    { max: o.steps.length, value: done(o.steps), 'aria-label': `${o.kind} ${o.node ?? ''}: ${done(o.steps)} of ${o.steps.length} steps` }) : h('span', {}),
+  h('div', {}, h('strong', {}, link(path('operations', o.id), o.kind), o.node && [' ', nodeLink(cluster, o.node)]), ' ',
+    h('span', { class: 'quiet' }, progressOf(o), ' · for ', since(o.createdAt), ` · asked by ${o.actor}`)))));
 
 function groupTable({ view, known, jobs, nodes }) {
   const idle = {};
   if (view.orchestrator !== 'none' && jobs && !jobs.unknown) for (const n of nodes) if (lookOf(n) === 'ok' && !jobs.on.has(n.name)) idle[n.group] = (idle[n.group] ?? 0) + 1;
-  const held = (g) => [g.breaker.open && badge('breaker open', 'bad'), g.protection.on && badge('replacements stopped', 'bad'), g.capacity.short && badge('no capacity', 'warn'), g.failureMessage && h('span', {}, g.failureMessage)];
+  const held = (g) => [g.breaker.open && badge('breaker open', 'bad'), g.protection.on && badge('replacements stopped', 'bad'),
+    g.capacity.short && badge('no capacity', 'warn'), g.failureMessage && h('span', {}, g.failureMessage)];
   const repairs = (g) => {
     const budget = budgetOf(g, known?.[g.name]);
     return `${g.nodesByState.repairing ?? 0}${budget === undefined ? '' : ` of ${budget}`}`;
   };
-  return table([['Group', (g) => h('strong', {}, g.name)], ['State', (g) => badge(g.state)], ['In service', (g) => [`${g.nodesByState.ready ?? 0} of ${g.instanceCount}`, stateBar(g.nodesByState, g.instanceCount)]],
-    ['Repairs, budget', repairs], ...(view.orchestrator === 'none' ? [] : [['Idle', (g) => (jobs && !jobs.unknown ? `${idle[g.name] ?? 0}` : 'not known')]]), ...(view.instanceGroups.some((g) => g.spares) ? [['Spares', (g) => g.spares && `${g.spares.ready} ready of ${g.spares.total}`]] : []), ['Holds its repairs', held]],
+  return table([['Group', (g) => h('strong', {}, g.name)], ['State', (g) => badge(g.state)],
+    ['In service', (g) => [`${g.nodesByState.ready ?? 0} of ${g.instanceCount}`, stateBar(g.nodesByState, g.instanceCount)]],
+    ['Repairs, budget', repairs], ...(view.orchestrator === 'none' ? [] : [['Idle', (g) => (jobs && !jobs.unknown ? `${idle[g.name] ?? 0}` : 'not known')]]),
+      ...(view.instanceGroups.some((g) => g.spares) ? [['Spares', (g) => g.spares && `${g.spares.ready} ready of ${g.spares.total}`]] : []),
+      ['Holds its repairs', held]],
   view.instanceGroups, { key: (g) => g.name, nothing: 'The cluster has no groups. Add one to its file and run hpctl apply.' });
 }
 
 const nodeTable = (ctx, cluster, found) => {
   const shown = ctx.memory.rows ?? ROWS;
-  return [table([['Node', (n) => nodeLink(cluster, n.name), 'nowrap'], ['Stands', lookBadge, 'nowrap'], ['Reason', (n) => [n.optedOut && badge('opted out', 'plain'), n.optedOut && ' ', told(n.reason)]], ['Group', (n) => n.group], ['For', (n) => since(n.stateSince), 'nowrap'], ['Next look', (n) => n.retryAt && ago(n.retryAt), 'nowrap']],
+  return [table([['Node', (n) => nodeLink(cluster, n.name), 'nowrap'], ['Stands', lookBadge, 'nowrap'],
+    ['Reason', (n) => [n.optedOut && badge('opted out', 'plain'), n.optedOut && ' ', told(n.reason)]], ['Group', (n) => n.group],
+    ['For', (n) => since(n.stateSince), 'nowrap'], ['Next look', (n) => n.retryAt && ago(n.retryAt), 'nowrap']],
     found.slice(0, shown), { key: (n) => n.name, nothing: 'No node is like that. Clear the filter to see all.' }),
   found.length > shown && h('button', { type: 'button', key: 'more', onclick: () => {
     ctx.memory.rows = shown + 200;
@@ -123,7 +138,8 @@ export const cluster = {
     const again = await nodes.fresh(() => part({ ...standing, nodes: nodes.list(), reading: true }));
     if (again) setTimeout(ctx.again, again);
     const all = nodes.list();
-    const [causes, known, jobs] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents), budgets(ctx.memory, name, standing.view.instanceGroups), jobsOf(ctx.memory, name)]);
+    const [causes, known, jobs] = await Promise.all([causesOf(name, all, standing.approvals, standing.incidents),
+      budgets(ctx.memory, name, standing.view.instanceGroups), jobsOf(ctx.memory, name)]);
     return { ...standing, nodes: all, causes, known, jobs };
   },
   render(ctx, data) {
@@ -134,15 +150,20 @@ export const cluster = {
     const found = worstFirst(filtered(nodes, ctx.query));
     ctx.memory.found = found;
     return [
-      h('div', { class: 'page-head', key: 'head' }, h('p', { class: 'crumb' }, link('#/', 'Clusters'), ` / ${cluster}`), h('div', { class: 'row' }, link(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs'), ctx.may('operator') && link(path('clusters', cluster, 'change'), 'Change'), ctx.may('operator') && !view.pause && actionButton('Pause', () => pause(ctx, cluster)))),
+      h('div', { class: 'page-head', key: 'head' }, h('p', { class: 'crumb' }, link('#/', 'Clusters'), ` / ${cluster}`),
+        h('div', { class: 'row' }, link(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs'),
+        ctx.may('operator') && link(path('clusters', cluster, 'change'), 'Change'),
+        ctx.may('operator') && !view.pause && actionButton('Pause', () => pause(ctx, cluster)))),
       headlineView(data),
       h('section', { key: 'waiting', id: 'waiting' }, h('h2', {}, 'Waiting for you', waiting.length > 0 && h('span', { class: 'count' }, `${waiting.length}`)),
         waiting.length > 0 ? h('ul', { class: 'items' }, waiting) : h('p', { class: 'quiet' }, data.reading ? 'Reading …' : 'Nothing. You can go back to sleep.')),
-      (view.activeOperations.length > 0 || itself.length > 0) && h('section', { key: 'going' }, h('h2', {}, 'Going on by itself'), operations(cluster, view.activeOperations), itself.length > 0 && h('ul', { class: 'items' }, itself)),
+      (view.activeOperations.length > 0 || itself.length > 0) && h('section', { key: 'going' }, h('h2', {}, 'Going on by itself'),
+        operations(cluster, view.activeOperations), itself.length > 0 && h('ul', { class: 'items' }, itself)),
       h('section', { key: 'fleet' }, h('h2', {}, 'Fleet'), toolbar(ctx, data), h('div', { 'data-own': '', key: 'map', id: 'map' }),
         nodes.length === 0 && h('p', { class: 'empty' }, data.reading ? 'Reading the nodes …' : 'The cluster has no nodes yet.')),
       h('section', { key: 'groups' }, h('h2', {}, 'Groups'), groupTable(data)),
-      h('section', { key: 'nodes' }, h('h2', {}, found.length === nodes.length ? plural(nodes.length, 'node') : `${found.length} of ${plural(nodes.length, 'node')}`), nodeTable(ctx, cluster, found)),
+      h('section', { key: 'nodes' }, h('h2', {},
+        found.length === nodes.length ? plural(nodes.length, 'node') : `${found.length} of ${plural(nodes.length, 'node')}`), nodeTable(ctx, cluster, found)),
       same(`hpctl cluster describe ${cluster}`, `GET /v1/clusters/${cluster}`),
     ];
   },

@@ -9,7 +9,10 @@ import { badge } from './looks.js';
 export const webhooks = listView({
   title: 'Webhooks', path: () => 'webhooks', whole: true, key: (w) => w.name, filters: [], wants: (ctx, e) => e.kind.startsWith('webhook'),
   intro: 'hpd tells events to these addresses, at least once and in order.',
-  columns: () => [['Webhook', (w) => h('strong', {}, w.name)], ['Address', (w) => w.origin], ['Format', (w) => w.format], ['State', (w) => [badge(w.state), w.failingSince && [' for ', since(w.failingSince)]]], ['Error', (w) => w.error], ['Waiting', (w) => (w.waiting ? `${w.waiting}` : '')], ['Delivered', (w) => [`${w.delivered}`, w.deliveredAt && [', last ', ago(w.deliveredAt)]]], ['Lost', (w) => (w.refused + w.givenUp ? `${w.refused} refused, ${w.givenUp} too old` : '')],
+  columns: () => [['Webhook', (w) => h('strong', {}, w.name)], ['Address', (w) => w.origin], ['Format', (w) => w.format],
+    ['State', (w) => [badge(w.state), w.failingSince && [' for ', since(w.failingSince)]]], ['Error', (w) => w.error],
+    ['Waiting', (w) => (w.waiting ? `${w.waiting}` : '')], ['Delivered', (w) => [`${w.delivered}`, w.deliveredAt && [', last ', ago(w.deliveredAt)]]],
+    ['Lost', (w) => (w.refused + w.givenUp ? `${w.refused} refused, ${w.givenUp} too old` : '')],
     ['Told of', (w) => `${w.minLevel} and above${w.kinds.length ? `: ${list(w.kinds)}` : ''}${w.clusters.length ? `, in ${list(w.clusters)}` : ''}`]],
   buttons: (ctx, items) => ctx.may('operator') && items.length > 0 && h('button', { type: 'button', onclick: async () => {
     try {
@@ -20,14 +23,20 @@ export const webhooks = listView({
     }
     ctx.again();
   } }, 'Send a test'),
-  nothing: [h('p', {}, h('strong', {}, 'No webhook.')), h('p', {}, 'Nobody is told when a repair waits for an approval at night. Add one to hpd\'s configuration:'), h('pre', {}, 'webhooks:\n  - name: oncall\n    url: https://example.org/hook'), h('p', {}, 'hpd(8) says the rest.')],
+  nothing: [h('p', {}, h('strong', {}, 'No webhook.')),
+    h('p', {}, 'Nobody is told when a repair waits for an approval at night. Add one to hpd\'s configuration:'),
+    h('pre', {}, 'webhooks:\n  - name: oncall\n    url: https://example.org/hook'), h('p', {}, 'hpd(8) says the rest.')],
   hpctl: () => 'hpctl webhook list',
 });
 
 export const schedulers = listView({
   title: 'Schedulers', path: () => 'schedulers', whole: true, key: (s) => s.name, filters: [], wants: (ctx, e) => e.kind.startsWith('scheduler'),
-  columns: () => [['Scheduler', (s) => link(path('schedulers', s.name), s.name)], ['Kind', (s) => s.kind], ['State', (s) => [badge(s.state), s.since && [' for ', since(s.since)]]], ['Seen', (s) => ago(s.seenAt) ?? 'never'], ['Nodes', (s) => `${s.nodeCount ?? 'not known'}${s.unassignedCount ? `, ${s.unassignedCount} in no group` : ''}`], ['Clusters', (s) => s.clusters.join(', ')], ['Spoken to by', (s) => s.transport], ['Error', (s) => s.error ?? s.drift]],
-  nothing: [h('p', {}, h('strong', {}, 'No scheduler.')), h('p', {}, 'Without one, nodes are judged and repaired, and no jobs are drained. docs/install-slurm.md and docs/install-kubernetes.md say how to attach one.')],
+  columns: () => [['Scheduler', (s) => link(path('schedulers', s.name), s.name)], ['Kind', (s) => s.kind],
+    ['State', (s) => [badge(s.state), s.since && [' for ', since(s.since)]]], ['Seen', (s) => ago(s.seenAt) ?? 'never'],
+    ['Nodes', (s) => `${s.nodeCount ?? 'not known'}${s.unassignedCount ? `, ${s.unassignedCount} in no group` : ''}`],
+    ['Clusters', (s) => s.clusters.join(', ')], ['Spoken to by', (s) => s.transport], ['Error', (s) => s.error ?? s.drift]],
+  nothing: [h('p', {}, h('strong', {}, 'No scheduler.')),
+    h('p', {}, 'Without one, nodes are judged and repaired, and no jobs are drained. docs/install-slurm.md and docs/install-kubernetes.md say how to attach one.')],
   hpctl: () => 'hpctl scheduler list',
 });
 
@@ -38,10 +47,15 @@ export const scheduler = {
   render: (ctx, v) => {
     const s = v.scheduler;
     return [h('p', { class: 'crumb', key: 'crumb' }, link('#/schedulers', 'Schedulers'), ` / ${s.name}`),
-      h('div', { class: `headline ${{ up: 'good', down: 'bad' }[s.state] ?? 'warn'}`, key: 'headline' }, h('h1', {}, `${s.name} is ${s.state === 'unknown' ? 'not known yet' : s.state}`), h('p', { class: 'quiet' }, s.kind, s.since && [' · for ', since(s.since)])),
+      h('div', { class: `headline ${{ up: 'good', down: 'bad' }[s.state] ?? 'warn'}`, key: 'headline' },
+        h('h1', {}, `${s.name} is ${s.state === 'unknown' ? 'not known yet' : s.state}`),
+        h('p', { class: 'quiet' }, s.kind, s.since && [' · for ', since(s.since)])),
       s.error && h('p', { class: 'banner bad', key: 'error' }, s.error), v.nodesUnknown && h('p', { class: 'banner warn', key: 'unknown' }, v.nodesUnknown),
-      facts([['Spoken to by', s.transport], ['Configuration', s.configuration], ['Drift', s.drift], ['Seen', ago(s.seenAt)], ['Nodes', v.nodeCount !== undefined && `${v.nodeCount}, ${v.unassignedCount} in no group`]]),
-      h('section', { key: 'partitions' }, h('h2', {}, 'Partitions'), table([['Partition', (p) => p.name], ['Nodes', (p) => `${p.nodeCount}: ${p.nodes}`], ['In no group', (p) => p.unassigned], ['Features', (p) => p.features.join(', ')]], v.partitions ?? [], { key: (p) => p.name, nothing: 'No partition is known.' })),
+      facts([['Spoken to by', s.transport], ['Configuration', s.configuration], ['Drift', s.drift], ['Seen', ago(s.seenAt)],
+        ['Nodes', v.nodeCount !== undefined && `${v.nodeCount}, ${v.unassignedCount} in no group`]]),
+      h('section', { key: 'partitions' }, h('h2', {}, 'Partitions'),
+        table([['Partition', (p) => p.name], ['Nodes', (p) => `${p.nodeCount}: ${p.nodes}`], ['In no group', (p) => p.unassigned],
+        ['Features', (p) => p.features.join(', ')]], v.partitions ?? [], { key: (p) => p.name, nothing: 'No partition is known.' })),
       same(`hpctl scheduler describe ${s.name}`, `GET /v1/schedulers/${s.name}`)];
   },
 };

@@ -24,14 +24,21 @@ export const operation = {
     return [crumb('#/operations', 'Operations', o.id),
       titled(o.state, [capital(o.kind), ' ', o.node ? nodeLink(o.cluster, o.node) : clusterLink(o)], badge(o.state), ' · asked by ', o.actor, ' ', ago(o.createdAt)),
       o.why && h('p', { class: 'why', key: 'why' }, o.why), o.error && h('p', { class: 'banner bad', key: 'error' }, o.error),
-      o.progress && h('p', { key: 'progress' }, `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service, ${o.progress.nodesLeft} to go, ${o.progress.nodesFailed} failed.`),
-      ctx.may('operator') && open && !o.cancelAsked && h('div', { class: 'row', key: 'actions' }, h('button', { type: 'button', onclick: () => confirm({ title: `Cancel the ${o.kind}?`, body: h('p', {}, 'It stops at the next step that can be left. The node is given back, or held where it cannot be.'), verb: 'Cancel the operation', danger: true, run: async () => {
+      o.progress && h('p', { key: 'progress' },
+        `${o.progress.nodesInService} of ${plural(o.progress.nodesWanted, 'node')} in service, ${o.progress.nodesLeft} to go, ${o.progress.nodesFailed} failed.`),
+      ctx.may('operator') && open && !o.cancelAsked && h('div', { class: 'row', key: 'actions' },
+        h('button', { type: 'button',
+        onclick: () => confirm({ title: `Cancel the ${o.kind}?`,
+        body: h('p', {}, 'It stops at the next step that can be left. The node is given back, or held where it cannot be.'), verb: 'Cancel the operation',
+        danger: true, run: async () => {
         await post(`operations/${segment(o.id)}/cancel`);
         ctx.again();
         return 'It is asked to stop.';
       } }) }, 'Cancel the operation')),
       o.steps.length > 0 && h('section', { key: 'steps' }, h('h2', {}, 'Steps'), stepTable(o.steps)),
-      facts([['Reason', o.reason], ['Jobs', o.urgency === 'now' ? 'give way at once' : 'may finish within the limit'], ['Job wait', o.jobWait], ['Job signal', o.jobSignal], ['Code', o.code], ['Device', o.device], ['Old machine', o.oldInstanceId], ['New machine', o.newInstanceId], ['Began', when(o.startedAt)], ['Ended', when(o.finishedAt)], ['Took', took(o.startedAt ?? o.createdAt, o.finishedAt)]]),
+      facts([['Reason', o.reason], ['Jobs', o.urgency === 'now' ? 'give way at once' : 'may finish within the limit'], ['Job wait', o.jobWait],
+        ['Job signal', o.jobSignal], ['Code', o.code], ['Device', o.device], ['Old machine', o.oldInstanceId], ['New machine', o.newInstanceId],
+        ['Began', when(o.startedAt)], ['Ended', when(o.finishedAt)], ['Took', took(o.startedAt ?? o.createdAt, o.finishedAt)]]),
       h('section', { key: 'events' }, h('h2', {}, 'Events'), timeline(events, { nothing: 'None yet.' })),
       same(`hpctl operation describe ${o.id}`, `GET /v1/operations/${o.id}`)];
   },
@@ -42,14 +49,20 @@ export const incident = {
   wants: (ctx, e) => /^(incident|node|agent)/.test(e.kind),
   load: ({ names: [id] }) => ask(`incidents/${segment(id)}`),
   render: (ctx, i) => [crumb('#/incidents', 'Incidents', i.id),
-    titled(i.state, `${i.level} ${i.domain}: ${i.affected} of ${plural(i.nodes, 'node')} affected`, clusterLink(i), ` · ${i.cause} · `, i.state === 'open' ? ['open for ', since(i.startedAt)] : ['ended ', ago(i.endedAt)]),
+    titled(i.state, `${i.level} ${i.domain}: ${i.affected} of ${plural(i.nodes, 'node')} affected`, clusterLink(i), ` · ${i.cause} · `,
+      i.state === 'open' ? ['open for ', since(i.startedAt)] : ['ended ', ago(i.endedAt)]),
     h('p', { key: 'what' }, i.state === 'open' ? `Check the ${i.level}: one cause is likely. Its nodes are held and none is repaired by itself.` : `It ended: ${i.endedBy ?? 'not known how'}.`, i.settledSince && [' It is settled since ', ago(i.settledSince), '.']),
-    ctx.may('operator') && i.state === 'open' && h('div', { class: 'row', key: 'actions' }, h('button', { type: 'button', onclick: () => confirm({ title: `End the incident of ${i.level} ${i.domain}?`, body: h('p', {}, 'It ends by itself when the place is back for a while. End it when you know that it is over: what its nodes still show is then repaired node by node, and jobs on these nodes give way as the policy says.'), verb: 'End the incident', danger: true, run: async () => {
+    ctx.may('operator') && i.state === 'open' && h('div', { class: 'row', key: 'actions' },
+      h('button', { type: 'button',
+      onclick: () => confirm({ title: `End the incident of ${i.level} ${i.domain}?`,
+      body: h('p', {}, 'It ends by itself when the place is back for a while. End it when you know that it is over: what its nodes still show is then repaired node by node, and jobs on these nodes give way as the policy says.'), verb: 'End the incident', danger: true, run: async () => {
       await post(`incidents/${segment(i.id)}/end`);
       ctx.again();
       return 'The incident is ended.';
     } }) }, 'End the incident')),
-    h('section', { key: 'members' }, h('h2', {}, 'Nodes'), table([['Node', (m) => nodeLink(i.cluster, m.node)], ['Shows', (m) => (m.backAt ? 'back' : m.cause)], ['Since', (m) => ago(m.since)], ['Back', (m) => ago(m.backAt)]], i.members, { key: (m) => m.node })),
+    h('section', { key: 'members' }, h('h2', {}, 'Nodes'),
+      table([['Node', (m) => nodeLink(i.cluster, m.node)], ['Shows', (m) => (m.backAt ? 'back' : m.cause)], ['Since', (m) => ago(m.since)],
+      ['Back', (m) => ago(m.backAt)]], i.members, { key: (m) => m.node })),
     same(`hpctl incident describe ${i.id}`, `GET /v1/incidents/${i.id}`)],
 };
 
@@ -58,12 +71,24 @@ export const job = {
   wants: (ctx, e) => /^(jobs|operation|verdict)/.test(e.kind),
   load: ({ names: [cluster, id] }) => ask(`clusters/${segment(cluster)}/jobs/${segment(id)}`),
   render: ({ names: [cluster] }, j) => [crumb(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs', j.id),
-    titled({ FAILED: 'failed', NODE_FAIL: 'failed', COMPLETED: 'passed' }[j.state], `Job ${j.id}${j.name ? ` ${j.name}` : ''}`, badge(j.state), ` · ${j.user ?? ''} · ${plural(j.nodeCount, 'node')} ${j.nodes ?? ''}`),
-    facts([['Reason', j.reason], ['Partition', j.partition], ['GPUs', j.gpus ? `${j.gpus}` : ''], ['Submitted', when(j.submittedAt)], ['Began', when(j.startedAt)], ['Ends by', when(j.endsBy)], ['Ended', when(j.endedAt)], ['Restarts', `${j.restarts}`], ['Goodput', j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 1000) / 10}%`], ['Lost', j.goodput && `${duration(1000 * j.goodput.lostNodeSeconds)} of node time`], ['Counted', j.goodput?.method]]),
-    h('section', { key: 'faults' }, h('h2', {}, 'What hit its nodes'), table([['Node', (f) => nodeLink(cluster, f.node)], ['Code', (f) => f.code], ['Severity', (f) => badge(f.severity)], ['When', (f) => ago(f.lastAt)], ['Line', (f) => f.rawLine && h('code', {}, f.rawLine)]], j.faults, { key: (f) => `${f.id}`, nothing: 'No fault hit its nodes.' })),
-    h('section', { key: 'repairs' }, h('h2', {}, 'Repairs of its nodes'), table([['Repair', (o) => link(path('operations', o.id), `${o.kind} ${o.node ?? ''}`)], ['State', (o) => badge(o.state)], ['Reason', (o) => o.reason], ['When', (o) => ago(o.createdAt)]], j.repairs, { key: (o) => o.id, nothing: 'None.' })),
-    j.runs.length > 0 && h('section', { key: 'runs' }, h('h2', {}, 'Starts'), table([['Start', (r) => `${r.restart + 1}`], ['State', (r) => badge(r.state)], ['Nodes', (r) => r.nodes], ['Began', (r) => when(r.startedAt)], ['Ended', (r) => when(r.endedAt)], ['Why', (r) => r.why]], j.runs, { key: (r) => `${r.restart}` })),
-    j.attempts.length > 0 && h('section', { key: 'attempts' }, h('h2', {}, 'Attempts'), table([['Attempt', (a) => `${a.restart}.${a.attempt}`], ['State', (a) => badge(a.state)], ['Nodes', (a) => a.nodes], ['Began', (a) => when(a.startedAt)], ['Ended', (a) => when(a.endedAt)], ['Reason', (a) => a.reason], ['Productive', (a) => duration(a.productiveMs)]], j.attempts)),
+    titled({ FAILED: 'failed', NODE_FAIL: 'failed', COMPLETED: 'passed' }[j.state], `Job ${j.id}${j.name ? ` ${j.name}` : ''}`, badge(j.state),
+      ` · ${j.user ?? ''} · ${plural(j.nodeCount, 'node')} ${j.nodes ?? ''}`),
+    facts([['Reason', j.reason], ['Partition', j.partition], ['GPUs', j.gpus ? `${j.gpus}` : ''], ['Submitted', when(j.submittedAt)],
+      ['Began', when(j.startedAt)], ['Ends by', when(j.endsBy)], ['Ended', when(j.endedAt)], ['Restarts', `${j.restarts}`],
+      ['Goodput', j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 1000) / 10}%`],
+      ['Lost', j.goodput && `${duration(1000 * j.goodput.lostNodeSeconds)} of node time`], ['Counted', j.goodput?.method]]),
+    h('section', { key: 'faults' }, h('h2', {}, 'What hit its nodes'),
+      table([['Node', (f) => nodeLink(cluster, f.node)], ['Code', (f) => f.code], ['Severity', (f) => badge(f.severity)], ['When', (f) => ago(f.lastAt)],
+      ['Line', (f) => f.rawLine && h('code', {}, f.rawLine)]], j.faults, { key: (f) => `${f.id}`, nothing: 'No fault hit its nodes.' })),
+    h('section', { key: 'repairs' }, h('h2', {}, 'Repairs of its nodes'),
+      table([['Repair', (o) => link(path('operations', o.id), `${o.kind} ${o.node ?? ''}`)], ['State', (o) => badge(o.state)], ['Reason', (o) => o.reason],
+      ['When', (o) => ago(o.createdAt)]], j.repairs, { key: (o) => o.id, nothing: 'None.' })),
+    j.runs.length > 0 && h('section', { key: 'runs' }, h('h2', {}, 'Starts'),
+      table([['Start', (r) => `${r.restart + 1}`], ['State', (r) => badge(r.state)], ['Nodes', (r) => r.nodes], ['Began', (r) => when(r.startedAt)],
+      ['Ended', (r) => when(r.endedAt)], ['Why', (r) => r.why]], j.runs, { key: (r) => `${r.restart}` })),
+    j.attempts.length > 0 && h('section', { key: 'attempts' }, h('h2', {}, 'Attempts'),
+      table([['Attempt', (a) => `${a.restart}.${a.attempt}`], ['State', (a) => badge(a.state)], ['Nodes', (a) => a.nodes], ['Began', (a) => when(a.startedAt)],
+      ['Ended', (a) => when(a.endedAt)], ['Reason', (a) => a.reason], ['Productive', (a) => duration(a.productiveMs)]], j.attempts)),
     same(`hpctl job describe ${j.id} --cluster ${cluster}`, `GET /v1/clusters/${cluster}/jobs/${j.id}`)],
 };
 
@@ -73,7 +98,8 @@ async function others(one) {
   const alike = items.filter((c) => c.id !== one.id && c.instanceType === one.instanceType && ['passed', 'failed'].includes(c.state)).slice(0, 24);
   const read = await Promise.all(alike.map((c) => maybe(ask(`checks/${segment(c.id)}`))));
   const found = new Map();
-  for (const c of read) for (const t of c.tests ?? []) for (const m of t.measures) if (Number.isFinite(parseFloat(m.value))) found.set(`${t.name}/${m.name}`, [...(found.get(`${t.name}/${m.name}`) ?? []), parseFloat(m.value)]);
+  for (const c of read) for (const t of c.tests ?? []) for (const m of t.measures) if (Number.isFinite(parseFloat(m.value))) found.set(`${t.name}/${m.name}`,
+    [...(found.get(`${t.name}/${m.name}`) ?? []), parseFloat(m.value)]);
   return found;
 }
 
@@ -94,11 +120,15 @@ export const check = {
     return { one, log: log.log, among };
   },
   render: (ctx, { one: c, log, among }) => [crumb('#/checks', 'Deep checks', c.id),
-    titled(c.state, [`${capital(c.profile)} check of `, nodeLink(c.cluster, c.node)], badge(c.state), ` · ${c.passed} of ${plural(c.total, 'test')} passed · asked by ${c.actor} `, ago(c.createdAt)),
+    titled(c.state, [`${capital(c.profile)} check of `, nodeLink(c.cluster, c.node)], badge(c.state),
+      ` · ${c.passed} of ${plural(c.total, 'test')} passed · asked by ${c.actor} `, ago(c.createdAt)),
     c.detail && h('p', { class: 'why', key: 'detail' }, c.detail),
     h('section', { key: 'tests' }, h('h2', {}, 'Tests'), table([['Test', (t) => t.name], ['State', (t) => badge(t.state)], ['Took', (t) => duration(t.durationMs)],
-      ['Measures', (t) => t.measures.map((m) => h('div', { key: m.name }, `${m.name} ${m.value}`, m.limit && h('span', { class: 'quiet' }, ` (limit ${m.limit})`), m.mark === 'failed' && [' ', badge('failed')]))],
-      ['Among the others', (t) => t.measures.map((m) => h('div', { key: m.name, class: 'quiet' }, spread(among.get(`${t.name}/${m.name}`), parseFloat(m.value))))], ['Detail', (t) => t.detail]], c.tests ?? [], { key: (t) => `${t.ordinal}`, nothing: 'The agent has not begun yet.' })),
+      ['Measures', (t) => t.measures.map((m) => h('div', { key: m.name }, `${m.name} ${m.value}`,
+        m.limit && h('span', { class: 'quiet' }, ` (limit ${m.limit})`), m.mark === 'failed' && [' ', badge('failed')]))],
+      ['Among the others', (t) => t.measures.map((m) => h('div', { key: m.name, class: 'quiet' },
+        spread(among.get(`${t.name}/${m.name}`), parseFloat(m.value))))], ['Detail', (t) => t.detail]], c.tests ?? [],
+        { key: (t) => `${t.ordinal}`, nothing: 'The agent has not begun yet.' })),
     log && h('details', { key: 'log' }, h('summary', {}, 'Log'), h('pre', {}, log)),
     same(`hpctl check describe ${c.id}`, `GET /v1/checks/${c.id}`)],
 };

@@ -11,7 +11,8 @@ const GROUP = ['name', 'instanceCount', 'provider', 'instanceType', 'nodeNames']
 export function yaml(spec) {
   const lines = [];
   for (const [key, value] of Object.entries(spec)) {
-    if (key === 'instanceGroups') lines.push('instanceGroups:', ...value.flatMap((group) => Object.entries(group).map(([k, v], i) => `${i ? '   ' : '  -'} ${k}: ${quoted(`${v}`)}`)));
+    if (key === 'instanceGroups') lines.push('instanceGroups:',
+      ...value.flatMap((group) => Object.entries(group).map(([k, v], i) => `${i ? '   ' : '  -'} ${k}: ${quoted(`${v}`)}`)));
     else lines.push(`${key}: ${quoted(`${value}`)}`);
   }
   return lines.join('\n');
@@ -31,7 +32,10 @@ function field(ctx, of, key, label, attributes = {}) {
   } }));
 }
 
-const groupFields = (ctx, group, i, form) => h('fieldset', { key: `group-${i}`, class: 'toolbar' }, h('legend', {}, `Group ${i + 1}`), field(ctx, group, 'name', 'Name', { required: true }), field(ctx, group, 'instanceCount', 'Nodes', { type: 'number', min: 0, max: 100000, required: true }), field(ctx, group, 'provider', 'Provider', { placeholder: 'local, manual, …' }), field(ctx, group, 'instanceType', 'Machine type'), field(ctx, group, 'nodeNames', 'Names of the nodes', { placeholder: 'gpu-[1-4]' }),
+const groupFields = (ctx, group, i, form) => h('fieldset', { key: `group-${i}`, class: 'toolbar' }, h('legend', {}, `Group ${i + 1}`),
+  field(ctx, group, 'name', 'Name', { required: true }), field(ctx, group, 'instanceCount', 'Nodes', { type: 'number', min: 0, max: 100000, required: true }),
+  field(ctx, group, 'provider', 'Provider', { placeholder: 'local, manual, …' }), field(ctx, group, 'instanceType', 'Machine type'),
+  field(ctx, group, 'nodeNames', 'Names of the nodes', { placeholder: 'gpu-[1-4]' }),
   form.groups.length > 1 && h('button', { type: 'button', onclick: () => {
     form.groups.splice(i, 1);
     ctx.draw();
@@ -69,13 +73,16 @@ export const create = {
       h('form', { key: 'form', class: 'stack', onsubmit: (event) => {
         event.preventDefault();
         submit(ctx, false);
-      } }, h('div', { class: 'toolbar' }, field(ctx, form, 'name', 'Name', { required: true }), choose('scheduler', 'Scheduler', [...schedulers.map((s) => [s, s]), ['none', 'none']]), choose('recovery', 'Repairs by itself', [['Automatic', 'yes'], ['None', 'no: broken nodes are only cordoned']])),
+      } }, h('div', { class: 'toolbar' }, field(ctx, form, 'name', 'Name', { required: true }),
+        choose('scheduler', 'Scheduler', [...schedulers.map((s) => [s, s]), ['none', 'none']]),
+        choose('recovery', 'Repairs by itself', [['Automatic', 'yes'], ['None', 'no: broken nodes are only cordoned']])),
       form.groups.map((g, i) => groupFields(ctx, g, i, form)),
       h('div', { class: 'row' }, h('button', { type: 'button', onclick: () => {
         form.groups.push({ name: '', instanceCount: '1' });
         ctx.draw();
       } }, 'Add a group'), h('button', { type: 'button', onclick: () => submit(ctx, true) }, 'Check only'), h('button', { class: 'primary' }, 'Create'))),
-      ctx.memory.problem && h('p', { class: 'banner bad', role: 'status', key: 'problem' }, ctx.memory.problem), ctx.memory.fits && h('p', { class: 'banner good', role: 'status', key: 'fits' }, 'hpd would take it.'),
+      ctx.memory.problem && h('p', { class: 'banner bad', role: 'status', key: 'problem' }, ctx.memory.problem),
+        ctx.memory.fits && h('p', { class: 'banner good', role: 'status', key: 'fits' }, 'hpd would take it.'),
       h('section', { key: 'file' }, h('h2', {}, 'The same as a file'), h('pre', { id: 'file', tabindex: 0 }, yaml(entered(ctx)))),
       same('hpctl cluster create -f FILE --wait', 'POST /v1/clusters')];
   },
@@ -102,18 +109,21 @@ export const edit = {
       }
     };
     const fewer = groups.filter((g) => g.instanceCount < view.instanceGroups.find((v) => v.name === g.name).instanceCount);
-    return [h('p', { class: 'crumb', key: 'crumb' }, link('#/', 'Clusters'), ' / ', link(clusterPath(view.name), view.name), ' / change'), h('h1', { key: 'h1' }, `Change ${view.name}`),
+    return [h('p', { class: 'crumb', key: 'crumb' }, link('#/', 'Clusters'), ' / ', link(clusterPath(view.name), view.name), ' / change'),
+      h('h1', { key: 'h1' }, `Change ${view.name}`),
       !ctx.may('operator') && h('p', { class: 'banner', key: 'role' }, 'Your role may read only.'),
       h('form', { key: 'form', class: 'stack', onsubmit: send }, h('div', { class: 'toolbar' }, h('label', {}, 'Repairs by itself', h('select', { onchange: (e) => {
         form.nodeRecovery = e.target.value;
         ctx.draw();
       } }, [['Automatic', 'yes'], ['None', 'no: broken nodes are only cordoned']].map(([value, text]) => h('option', { value, selected: value === form.nodeRecovery }, text)))),
-      view.instanceGroups.map((g) => h('label', { key: g.name }, `Nodes of ${g.name}`, h('input', { type: 'number', min: 0, max: 100000, required: true, value: form.counts[g.name], oninput: (e) => {
+      view.instanceGroups.map((g) => h('label', { key: g.name }, `Nodes of ${g.name}`,
+        h('input', { type: 'number', min: 0, max: 100000, required: true, value: form.counts[g.name], oninput: (e) => {
         theirs(e);
         form.counts[g.name] = e.target.value;
         ctx.draw();
       } })))),
-      fewer.length > 0 && h('p', { class: 'banner warn' }, `Fewer nodes in ${fewer.map((g) => g.name).join(', ')}: the nodes that are least missed leave when their jobs have ended.`),
+      fewer.length > 0 && h('p', { class: 'banner warn' },
+        `Fewer nodes in ${fewer.map((g) => g.name).join(', ')}: the nodes that are least missed leave when their jobs have ended.`),
       ctx.memory.problem && h('p', { class: 'banner bad', role: 'status' }, ctx.memory.problem),
       ctx.may('operator') && h('div', { class: 'row' }, h('button', { class: 'primary', disabled: nothing }, 'Change'))),
       h('section', { key: 'file' }, h('h2', {}, 'The change'), h('pre', { id: 'file', tabindex: 0 }, nothing ? '# nothing yet' : yaml(change))),

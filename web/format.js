@@ -37,7 +37,8 @@ export const when = (at) => at && h('time', { datetime: at, title: `${agoText(at
 export const since = (at) => at && h('time', { datetime: at, title: `${local(at)} · ${at}`, 'data-since': '' }, duration(Date.now() - Date.parse(at)));
 
 // A text of hpd's in which times stand in UTC, with these times local.
-export const told = (text) => (text ?? '').split(/(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| UTC))/).map((part, i) => (i % 2 ? when(part.replace(' UTC', 'Z').replace(' ', 'T')) : part));
+export const told = (text) => (text ?? '').split(/(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| UTC))/).map((part,
+  i) => (i % 2 ? when(part.replace(' UTC', 'Z').replace(' ', 'T')) : part));
 
 export function tick(root) {
   for (const time of root.querySelectorAll('time[data-ago], time[data-since]')) {

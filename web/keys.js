@@ -15,7 +15,8 @@ async function things(redraw, into) {
     into.push({ hash: clusterPath(cluster), text: cluster, kind: 'cluster' });
     const nodes = fleet(cluster);
     await nodes.fresh();
-    for (const node of nodes.list()) into.push({ hash: nodePath(cluster, node.name), text: node.name, kind: `${LOOKS[lookOf(node)].label}, node of ${cluster}`, also: `${node.reason ?? ''} ${node.instanceId ?? ''}` });
+    for (const node of nodes.list()) into.push({ hash: nodePath(cluster, node.name), text: node.name, kind: `${LOOKS[lookOf(node)].label}, node of ${cluster}`,
+      also: `${node.reason ?? ''} ${node.instanceId ?? ''}` });
     redraw();
   }
   const { items } = await maybe(ask('incidents?state=open'));
@@ -27,7 +28,8 @@ function matches(all, words) {
   const low = words.toLowerCase();
   if (!low) return all.filter((one) => one.kind === 'page' || one.kind === 'cluster').slice(0, SHOWN);
   const score = ({ text, also }) => text.toLowerCase() === low ? 0 : text.toLowerCase().startsWith(low) ? 1 : text.toLowerCase().includes(low) ? 2 : also?.toLowerCase().includes(low) ? 3 : 9;
-  return [...all.map((one) => [score(one), one]).filter(([s]) => s < 9).sort(([a, x], [b, y]) => a - b || natural(x.text, y.text)).slice(0, SHOWN).map(([, one]) => one), ...operationFound(low)];
+  return [...all.map((one) => [score(one), one]).filter(([s]) => s < 9).sort(([a, x], [b, y]) => a - b || natural(x.text, y.text)).slice(0,
+    SHOWN).map(([, one]) => one), ...operationFound(low)];
 }
 
 export function openSearch(signedIn) {
@@ -36,7 +38,8 @@ export function openSearch(signedIn) {
   let at = 0;
   let shown = [];
   const results = h('ul', { id: 'found', role: 'listbox', 'aria-label': 'Found' });
-  const input = h('input', { type: 'search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'found', 'aria-label': 'Search pages, clusters, nodes, operations', placeholder: 'Node, cluster, page, operation id', autocomplete: 'off',
+  const input = h('input', { type: 'search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'found',
+    'aria-label': 'Search pages, clusters, nodes, operations', placeholder: 'Node, cluster, page, operation id', autocomplete: 'off',
     oninput: () => redraw(0), onkeydown: (event) => {
       if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
         event.preventDefault();
@@ -53,7 +56,8 @@ export function openSearch(signedIn) {
     patch(results, shown.length ? shown.map(({ hash, text, kind }, i) => h('li', { role: 'option', id: `found-${i}`, 'aria-selected': i === at ? 'true' : 'false', onclick: () => {
       dialog.close();
       location.hash = hash;
-    } }, h('strong', {}, text), h('span', { class: 'quiet' }, kind))) : [h('li', { class: 'quiet', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nothing is called so.')]);
+    } }, h('strong', {}, text), h('span', { class: 'quiet' }, kind))) : [h('li',
+      { class: 'quiet', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nothing is called so.')]);
     if (shown.length) input.setAttribute('aria-activedescendant', `found-${at}`);
     else input.removeAttribute('aria-activedescendant');
   }
@@ -68,8 +72,10 @@ export function openSearch(signedIn) {
 }
 
 function help() {
-  const rows = [['/', 'search'], ['?', 'this list'], ...NAV.filter((n) => n.key).map((n) => [`g ${n.key}`, n.label]), ['arrow keys, Enter', 'in the fleet map: move, open the node'], ['Esc', 'close']];
-  const dialog = h('dialog', { class: 'ask', 'aria-label': 'Keys' }, h('h2', {}, 'Keys'), h('dl', { class: 'facts' }, rows.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])),
+  const rows = [['/', 'search'], ['?', 'this list'], ...NAV.filter((n) => n.key).map((n) => [`g ${n.key}`, n.label]),
+    ['arrow keys, Enter', 'in the fleet map: move, open the node'], ['Esc', 'close']];
+  const dialog = h('dialog', { class: 'ask', 'aria-label': 'Keys' }, h('h2', {}, 'Keys'),
+    h('dl', { class: 'facts' }, rows.map(([key, does]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)])),
     h('div', { class: 'row end' }, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close')));
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);

@@ -11,7 +11,9 @@ function field(ctx, clusters, { name, label, options, text, placeholder, first }
   if (text) return h('label', { key: name }, label, h('input', { type: 'search', value: now, placeholder, oninput: (e) => ctx.set({ [name]: e.target.value.trim() }) }));
   const words = options === 'clusters' ? clusters : options;
   if (options === 'clusters' && words.length < 2) return undefined;
-  return h('label', { key: name }, label, h('select', { onchange: (e) => ctx.set({ [name]: e.target.value }) }, !first && h('option', { value: '' }, 'all'), words.map((w) => h('option', { value: w, selected: w === now }, w))));
+  return h('label', { key: name }, label,
+    h('select', { onchange: (e) => ctx.set({ [name]: e.target.value }) }, !first && h('option', { value: '' }, 'all'),
+    words.map((w) => h('option', { value: w, selected: w === now }, w))));
 }
 
 /*
@@ -19,7 +21,8 @@ function field(ctx, clusters, { name, label, options, text, placeholder, first }
  * place of the table, buttons(ctx), whole for a list without pages. A filter that is local is applied here, to the rows that were read.
  */
 export function listView(spec) {
-  const asked = (ctx) => Object.assign({}, ...spec.filters.filter((f) => !f.local && ctx.query[f.name]).map((f) => (f.ask ? f.ask(ctx.query[f.name]) : { [f.name]: ctx.query[f.name] })));
+  const asked = (ctx) => Object.assign({},
+    ...spec.filters.filter((f) => !f.local && ctx.query[f.name]).map((f) => (f.ask ? f.ask(ctx.query[f.name]) : { [f.name]: ctx.query[f.name] })));
   const locals = spec.filters.filter((f) => f.local);
   const fits = (ctx) => (row) => locals.every((f) => !ctx.query[f.name] || f.fits(row, ctx.query[f.name]));
   return {
@@ -43,7 +46,8 @@ export function listView(spec) {
         h('div', { class: 'page-head', key: 'head' }, h('h1', {}, spec.title), h('div', { class: 'row' }, spec.buttons?.(ctx, items))),
         spec.intro && h('p', { class: 'quiet', key: 'intro' }, spec.intro),
         spec.filters.length > 0 && h('div', { class: 'toolbar', key: 'filters' }, spec.filters.map((f) => field(ctx, clusters, f))),
-        rows.length === 0 && h('div', { class: 'empty', key: 'none' }, filtered ? h('p', {}, 'Nothing matches these filters. ', h('a', { href: `#${location.hash.slice(1).split('?')[0]}` }, 'Show all')) : spec.nothing),
+        rows.length === 0 && h('div', { class: 'empty', key: 'none' },
+          filtered ? h('p', {}, 'Nothing matches these filters. ', h('a', { href: `#${location.hash.slice(1).split('?')[0]}` }, 'Show all')) : spec.nothing),
         rows.length > 0 && h('div', { key: 'rows' }, spec.body ? spec.body(rows, ctx) : table(spec.columns(ctx, clusters), rows, { key: spec.key })),
         more && h('button', { type: 'button', key: 'more', onclick: () => {
           ctx.memory.rows = (ctx.memory.rows ?? ROWS) + 400;

@@ -26,15 +26,18 @@ export function lookOf(node) {
 
 const TONES = {
   healthy: 'good', ready: 'good', 'in-service': 'good', succeeded: 'good', passed: 'good', ok: 'good', up: 'good', done: 'good', approved: 'good', COMPLETED: 'good',
-  unhealthy: 'bad', failed: 'bad', error: 'bad', critical: 'bad', down: 'bad', failing: 'bad', stopped: 'bad', open: 'bad', found: 'bad', FAILED: 'bad', NODE_FAIL: 'bad', rejected: 'bad', refused: 'bad',
+  unhealthy: 'bad', failed: 'bad', error: 'bad', critical: 'bad', down: 'bad', failing: 'bad', stopped: 'bad', open: 'bad', found: 'bad', FAILED: 'bad',
+    NODE_FAIL: 'bad', rejected: 'bad', refused: 'bad',
   held: 'warn', warn: 'warn', unknown: 'warn', degraded: 'warn', cancelled: 'warn', expired: 'warn', asked: 'warn', 'rolling-back': 'warn', PENDING: 'warn', TIMEOUT: 'warn',
-  repairing: 'work', running: 'work', pending: 'work', starting: 'work', verifying: 'work', creating: 'work', updating: 'work', 'system-updating': 'work', deleting: 'work', waiting: 'work', RUNNING: 'work',
+  repairing: 'work', running: 'work', pending: 'work', starting: 'work', verifying: 'work', creating: 'work', updating: 'work', 'system-updating': 'work',
+    deleting: 'work', waiting: 'work', RUNNING: 'work',
 };
 const GLYPHS = { good: '✓', bad: '✕', warn: '!', work: '↻' };
 // A state as a word with a shape beside it, so that colour is never alone.
 export function badge(text, tone = TONES[text]) {
   if (!text) return undefined;
-  return h('span', { class: `badge ${tone ?? 'plain'}` }, GLYPHS[tone] && h('span', { class: 'glyph', 'aria-hidden': 'true' }, GLYPHS[tone]), /^[a-z-]+$/.test(text) ? text.replaceAll('-', ' ') : text);
+  return h('span', { class: `badge ${tone ?? 'plain'}` }, GLYPHS[tone] && h('span', { class: 'glyph', 'aria-hidden': 'true' }, GLYPHS[tone]),
+    /^[a-z-]+$/.test(text) ? text.replaceAll('-', ' ') : text);
 }
 export function lookBadge(node) {
   const look = LOOKS[lookOf(node)];

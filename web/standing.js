@@ -8,11 +8,13 @@ import { lookOf, natural } from './looks.js';
 
 const CAUSES = 12; // so many different reasons are asked about
 const ALIKE = 2; // more approvals of one fault than that are one line
-const PERSON = new Set(['person-needed', 'failed', 'agent-not-seen', 'agent-never-seen', 'downed-by-scheduler', 'cordoned-only', 'held-by-others', 'slot-is-empty', 'repair-cancelled']);
+const PERSON = new Set(['person-needed', 'failed', 'agent-not-seen', 'agent-never-seen', 'downed-by-scheduler', 'cordoned-only', 'held-by-others',
+  'slot-is-empty', 'repair-cancelled']);
 const known = new Map(); // explanations by node and what it stands on
 
 export async function standingOf(name) {
-  const [view, approvals, incidents] = await Promise.all([ask(`clusters/${segment(name)}`), maybe(ask('approvals?state=asked&limit=200')), maybe(ask(`incidents${query({ cluster: name, state: 'open', limit: 100 })}`))]);
+  const [view, approvals, incidents] = await Promise.all([ask(`clusters/${segment(name)}`), maybe(ask('approvals?state=asked&limit=200')),
+    maybe(ask(`incidents${query({ cluster: name, state: 'open', limit: 100 })}`))]);
   return { view, approvals: approvals.items.filter((a) => a.cluster === name), moreApprovals: approvals.nextCursor, incidents: incidents.items };
 }
 
@@ -41,7 +43,8 @@ export function headline({ view, approvals = [], incidents = [] }) {
   return { text: `${ready.toLocaleString('en')} of ${plural(view.nodeCount, 'node')} in service`, parts, tone };
 }
 
-const plain = (reason) => (reason ?? '').replace(/\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(\.\d)?\b/g, 'a device').replace(/GPU-[0-9a-f-]+/g, 'a GPU').replace(/\d\d:\d\d(:\d\d)?( UTC)?/g, '…').replace(/\b\d+[smhd]\b/g, '…');
+const plain = (reason) => (reason ?? '').replace(/\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(\.\d)?\b/g, 'a device').replace(/GPU-[0-9a-f-]+/g,
+  'a GPU').replace(/\d\d:\d\d(:\d\d)?( UTC)?/g, '…').replace(/\b\d+[smhd]\b/g, '…');
 
 async function explained(cluster, node) {
   const key = `${cluster}/${node.name}/${node.state}/${node.stateSince}/${node.reason}`;
@@ -77,17 +80,21 @@ export async function causesOf(cluster, nodes, approvals, incidents) {
 
 export const headlineView = (standing, level = 'h1') => {
   const { text, parts, tone } = headline(standing);
-  return h('div', { class: `headline ${tone}`, key: 'headline' }, h(level, {}, level === 'h1' ? text : link(clusterPath(standing.view.name), standing.view.name), level === 'h1' ? undefined : h('span', { class: 'count-line' }, text)),
+  return h('div', { class: `headline ${tone}`, key: 'headline' },
+    h(level, {}, level === 'h1' ? text : link(clusterPath(standing.view.name), standing.view.name),
+    level === 'h1' ? undefined : h('span', { class: 'count-line' }, text)),
     parts.length > 0 && h('ul', { class: 'parts' }, parts.map(([t, words]) => h('li', { class: t }, words))));
 };
 
-const item = ({ key, tone = 'warn', title, detail, buttons, command }) => h('li', { class: `item ${tone}`, key }, h('div', { class: 'what' }, h('strong', {}, title), detail && h('p', {}, detail), command && h('code', { class: 'command' }, command)),
+const item = ({ key, tone = 'warn', title, detail, buttons, command }) => h('li', { class: `item ${tone}`, key },
+  h('div', { class: 'what' }, h('strong', {}, title), detail && h('p', {}, detail), command && h('code', { class: 'command' }, command)),
   buttons && h('div', { class: 'row' }, buttons));
 
 export const actionButton = (label, onclick, style) => h('button', { type: 'button', class: style, onclick }, label);
 
 export function resume(ctx, cluster) {
-  confirm({ title: `Resume ${cluster}?`, body: h('p', {}, 'Holdfast acts on its nodes again. Open faults are decided on at once, so repairs may start.'), fields: [reasonField()], verb: 'Resume',
+  confirm({ title: `Resume ${cluster}?`, body: h('p', {}, 'Holdfast acts on its nodes again. Open faults are decided on at once, so repairs may start.'),
+    fields: [reasonField()], verb: 'Resume',
     run: async ({ reason }) => {
       await post(`clusters/${segment(cluster)}/resume`, reason ? { reason } : {});
       ctx.again();
@@ -96,7 +103,9 @@ export function resume(ctx, cluster) {
 }
 
 export function pause(ctx, cluster) {
-  confirm({ title: `Pause ${cluster}?`, body: h('p', {}, 'No repair, reset or return begins by itself until you resume it. Running operations go on to their end. Running jobs are not touched.'), fields: [reasonField('Reason, for the others on call')], verb: 'Pause',
+  confirm({ title: `Pause ${cluster}?`,
+    body: h('p', {}, 'No repair, reset or return begins by itself until you resume it. Running operations go on to their end. Running jobs are not touched.'),
+    fields: [reasonField('Reason, for the others on call')], verb: 'Pause',
     run: async ({ reason }) => {
       await post(`clusters/${segment(cluster)}/pause`, reason ? { reason } : {});
       ctx.again();
@@ -139,7 +148,8 @@ function approvalItem(ctx, cluster, a, jobs) {
   const operator = ctx.may('operator');
   return item({ key: `approval-${a.id}`, title: [`${verb(a)} `, nodeLink(cluster, a.node), '?'], detail: [told(a.sentence), ' Asked ', ago(a.askedAt), '. ', hits(jobs, a.node)],
     command: operator ? undefined : `hpctl operation approve ${a.id}`,
-    buttons: [operator && actionButton('Approve', answerAll(ctx, a, true), 'primary'), operator && actionButton('Reject', answerAll(ctx, a, false)), link(path('approvals', a.id), 'Evidence and jobs')] });
+    buttons: [operator && actionButton('Approve', answerAll(ctx, a, true), 'primary'), operator && actionButton('Reject', answerAll(ctx, a, false)),
+      link(path('approvals', a.id), 'Evidence and jobs')] });
 }
 
 // One by one; where many nodes show the same fault, together.
@@ -147,7 +157,9 @@ function approvalItems(ctx, cluster, approvals, jobs) {
   const alike = new Map();
   for (const a of approvals) alike.set(`${a.action} ${a.code}`, [...(alike.get(`${a.action} ${a.code}`) ?? []), a]);
   return [...alike].flatMap(([key, all]) => all.length <= ALIKE ? all.map((a) => approvalItem(ctx, cluster, a, jobs))
-    : item({ key: `approvals-${key}`, title: `${verb(all[0])} ${plural(all.length, 'node')}?`, detail: [told(all[0].sentence), ' ', names(cluster, all.map((a) => ({ name: a.node })).sort((x, y) => natural(x.name, y.name)))], buttons: [link('#/approvals', 'Answer them together')] }));
+    : item({ key: `approvals-${key}`, title: `${verb(all[0])} ${plural(all.length, 'node')}?`,
+      detail: [told(all[0].sentence), ' ', names(cluster, all.map((a) => ({ name: a.node })).sort((x, y) => natural(x.name, y.name)))],
+      buttons: [link('#/approvals', 'Answer them together')] }));
 }
 
 // What a person has to do, most urgent first.
@@ -155,17 +167,26 @@ export function waitingItems(ctx, { view, approvals, incidents, jobs }, causes) 
   const cluster = view.name;
   const operator = ctx.may('operator');
   const items = [];
-  for (const i of incidents) items.push(item({ key: `incident-${i.id}`, tone: 'bad', title: [link(path('incidents', i.id), `${i.level} ${i.domain}`), `: ${i.affected} of ${plural(i.nodes, 'node')}, ${i.cause}`], detail: ['One cause for many nodes, so none is repaired by itself. Check the ', i.level, '. For ', since(i.startedAt), '.'] }));
-  if (view.pause) items.push(item({ key: 'pause', title: ['Paused by ', view.pause.by, ' for ', since(view.pause.since)], detail: `${view.pause.reason ? `${sentence(view.pause.reason)} ` : ''}No repair begins by itself.`, command: operator ? undefined : `hpctl cluster resume ${cluster}`,
+  for (const i of incidents) items.push(item({ key: `incident-${i.id}`, tone: 'bad',
+    title: [link(path('incidents', i.id), `${i.level} ${i.domain}`), `: ${i.affected} of ${plural(i.nodes, 'node')}, ${i.cause}`],
+    detail: ['One cause for many nodes, so none is repaired by itself. Check the ', i.level, '. For ', since(i.startedAt), '.'] }));
+  if (view.pause) items.push(item({ key: 'pause', title: ['Paused by ', view.pause.by, ' for ', since(view.pause.since)],
+    detail: `${view.pause.reason ? `${sentence(view.pause.reason)} ` : ''}No repair begins by itself.`,
+    command: operator ? undefined : `hpctl cluster resume ${cluster}`,
     buttons: operator && [actionButton('Resume', () => resume(ctx, cluster))] }));
   for (const g of view.instanceGroups ?? []) {
-    if (g.breaker.open) items.push(item({ key: `breaker-${g.name}`, tone: 'bad', title: `Breaker open in group ${g.name}`, detail: ['Many of its nodes fail at once, so the cause is likely something else: power, network or an update. No repair starts. It closes by itself. Open for ', since(g.breaker.openedAt), '.'] }));
-    if (g.protection.on) items.push(item({ key: `protection-${g.name}`, tone: 'bad', title: `Replacements stopped in group ${g.name}`, detail: `${plural(g.protection.failedInARow ?? 0, 'new machine')} in a row did not come up. Check the image and the provider, then resume.`, command: operator ? undefined : `hpctl group resume ${g.name} --cluster ${cluster}`,
+    if (g.breaker.open) items.push(item({ key: `breaker-${g.name}`, tone: 'bad', title: `Breaker open in group ${g.name}`,
+      detail: ['Many of its nodes fail at once, so the cause is likely something else: power, network or an update. No repair starts. It closes by itself. Open for ', since(g.breaker.openedAt), '.'] }));
+    if (g.protection.on) items.push(item({ key: `protection-${g.name}`, tone: 'bad', title: `Replacements stopped in group ${g.name}`,
+      detail: `${plural(g.protection.failedInARow ?? 0, 'new machine')} in a row did not come up. Check the image and the provider, then resume.`,
+      command: operator ? undefined : `hpctl group resume ${g.name} --cluster ${cluster}`,
       buttons: operator && [actionButton('Resume', () => resumeGroup(ctx, cluster, g.name))] }));
-    if (g.capacity.short) items.push(item({ key: `capacity-${g.name}`, title: `No machine to be had for group ${g.name}`, detail: ['The provider had none for ', since(g.capacity.since), '. It is asked again ', ago(g.capacity.askedAgainAt), '.'] }));
+    if (g.capacity.short) items.push(item({ key: `capacity-${g.name}`, title: `No machine to be had for group ${g.name}`,
+      detail: ['The provider had none for ', since(g.capacity.since), '. It is asked again ', ago(g.capacity.askedAgainAt), '.'] }));
     if (g.failureMessage) items.push(item({ key: `group-${g.name}`, title: `Group ${g.name}: ${g.state}`, detail: g.failureMessage }));
   }
-  if (view.scheduler?.state === 'down') items.push(item({ key: 'scheduler', tone: 'bad', title: `Scheduler ${view.scheduler.name} does not answer`, detail: `${sentence(view.scheduler.error ?? 'The reason is not known')} Nodes are still judged. Steps that need the scheduler wait.` }));
+  if (view.scheduler?.state === 'down') items.push(item({ key: 'scheduler', tone: 'bad', title: `Scheduler ${view.scheduler.name} does not answer`,
+    detail: `${sentence(view.scheduler.error ?? 'The reason is not known')} Nodes are still judged. Steps that need the scheduler wait.` }));
   if (view.failureMessage) items.push(item({ key: 'cluster', tone: 'bad', title: `The last change of ${cluster} failed`, detail: view.failureMessage }));
   items.push(...approvalItems(ctx, cluster, approvals, jobs));
   for (const cause of causes?.person ?? []) items.push(causeItem(cluster, cause));
@@ -176,8 +197,11 @@ function causeItem(cluster, cause) {
   const [first] = cause.nodes;
   const one = cause.nodes.length === 1;
   const step = cause.said?.nextSteps?.[0];
-  return item({ key: `cause-${cause.key}`, tone: cause.look === 'failed' || cause.look === 'unhealthy' ? 'bad' : 'warn', title: one ? [nodeLink(cluster, first.name), `: `, told(first.reason ?? cause.look)] : [`${plural(cause.nodes.length, 'node')}: `, told(first.reason ?? cause.look)],
-    detail: [one ? told(cause.said?.why) : names(cluster, cause.nodes)], command: step?.command, buttons: [link(nodePath(cluster, first.name), one ? 'Open' : `Open ${first.name}`)] });
+  return item({ key: `cause-${cause.key}`, tone: cause.look === 'failed' || cause.look === 'unhealthy' ? 'bad' : 'warn',
+    title: one ? [nodeLink(cluster, first.name), `: `, told(first.reason ?? cause.look)] : [`${plural(cause.nodes.length, 'node')}: `,
+    told(first.reason ?? cause.look)],
+    detail: [one ? told(cause.said?.why) : names(cluster, cause.nodes)], command: step?.command,
+      buttons: [link(nodePath(cluster, first.name), one ? 'Open' : `Open ${first.name}`)] });
 }
 
 export const itselfItems = (cluster, causes) => (causes?.itself ?? []).map((cause) => causeItem(cluster, cause));
