@@ -1,5 +1,6 @@
 /* A second finding on a node that something is known of already: it is decided on and told, too, once. */
-#include "tests/sim/sim_world.h"
+#include "server/service/node/node.h"
+#include "tests/sim/sim_cluster.h"
 
 #define POOR_PATH 32      /* watched, and the node is degraded by it */
 #define PROGRAM_FAULT 31  /* nothing follows */
@@ -73,6 +74,41 @@ static void an_unknown_code_on_a_held_node(void **state)
     second_is_told(703, FOR_A_PERSON, NODE_STATE_HELD, 10 * MS_PER_MIN, NOBODY_KNOWS, "xid.9999");
 }
 
+static void report(struct sim *sim, enum report_kind kind, const char *subject)
+{
+    struct node_report said = {.kind = kind};
+    struct verdict verdict;
+    struct problem problem = {0};
+    snprintf(said.subject, sizeof(said.subject), "%s", subject);
+    assert_int_equal(
+        service_node_report(&sim->service, &sim_admin, SIM_CLUSTER, "gpu-1", &said, "it was slow", &verdict, &problem),
+        0);
+    sim_settle(sim);
+}
+
+/* What jobs say of a node that waits for a person is told, each user and each job once. */
+static void reports_on_a_held_node(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 706, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_WARN);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    report(&sim, REPORT_KIND_JOB_FAILED, "alice");
+    report(&sim, REPORT_KIND_JOB_FAILED, "alice");
+    report(&sim, REPORT_KIND_JOB_FAILED, "bob");
+    report(&sim, REPORT_KIND_STRAGGLER, "job-7");
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "report.job-failed on alice"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "report.job-failed on bob"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "report.straggler on job-7"), 1);
+    assert_int_equal(count_decisions(&sim, "gpu-1"), 4);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +118,7 @@ int main(void)
         cmocka_unit_test(an_unknown_code_at_once),
         cmocka_unit_test(a_programs_fault_on_a_held_node),
         cmocka_unit_test(an_unknown_code_on_a_held_node),
+        cmocka_unit_test(reports_on_a_held_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
