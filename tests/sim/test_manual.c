@@ -43,7 +43,8 @@ static void reboot(struct sim *sim, const char *node)
 
 static void create_under(struct sim *sim, int nodes, enum orchestrator orchestrator)
 {
-    struct service_group_spec group = {.name = "gpu", .provider = "manual", .instance_count = nodes};
+    struct service_group_spec group = {
+        .name = "gpu", .provider = "manual", .instance_count = nodes, .spec = group_spec_of(sim->spec)};
     struct service_cluster_spec spec = {
         .name = SIM_CLUSTER, .orchestrator = orchestrator, .groups = &group, .group_count = 1};
     struct cluster cluster;
@@ -58,13 +59,19 @@ static void create(struct sim *sim, int nodes)
     create_under(sim, nodes, ORCHESTRATOR_NONE);
 }
 
-static void begin(struct sim *sim, uint64_t seed)
+static void begin_with(struct sim *sim, uint64_t seed, const char *spec)
 {
     sim_open(sim, seed, false);
+    sim->spec = spec;
     create(sim, 2);
     install(sim, "gpu-1", "i-first");
     install(sim, "gpu-2", "i-second");
     sim_until_all_ready(sim, 10 * MS_PER_MIN);
+}
+
+static void begin(struct sim *sim, uint64_t seed)
+{
+    begin_with(sim, seed, NULL);
 }
 
 static void end(struct sim *sim)
@@ -148,6 +155,36 @@ static void a_person_reboots(void **state)
     assert_int_equal(reading.instance.state, INSTANCE_STATE_RUNNING);
     assert_int_equal(reading.operation.state, OPERATION_STATE_SUCCEEDED);
     assert_int_equal(reading.row.health, HEALTH_HEALTHY);
+    end(&sim);
+}
+
+/* A machine of a person's is rebooted by its own agent, where its group says so: nobody is asked. */
+static void an_agent_reboots_a_machine_of_a_persons(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin_with(&sim, 320, "{\"rebootMethods\":[\"agent\",\"provider\"]}");
+    sim.agents_reboot = true;
+    sim_run(&sim, MS_PER_MIN);
+    fall_off_the_bus(&sim, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.agent_reboots, 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, "reboot this machine now"), 0);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.state, OPERATION_STATE_SUCCEEDED);
+    end(&sim);
+}
+
+/* The person is its provider, and comes in the order that the group says. */
+static void a_person_is_asked_when_the_agent_may_not(void **state)
+{
+    struct sim sim;
+    (void)state;
+    begin_with(&sim, 321, "{\"rebootMethods\":[\"agent\",\"provider\"]}");
+    fall_off_the_bus(&sim, "gpu-1");
+    assert_true(asks(&sim, "gpu-1", STEP_KIND_JOIN, "reboot this machine now"));
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.tries[0].outcome, REBOOT_OUTCOME_REFUSED);
+    reboot(&sim, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 5 * MS_PER_MIN);
     end(&sim);
 }
 
@@ -410,6 +447,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slot_waits_for_its_machine),
         cmocka_unit_test(a_person_reboots),
+        cmocka_unit_test(an_agent_reboots_a_machine_of_a_persons),
+        cmocka_unit_test(a_person_is_asked_when_the_agent_may_not),
         cmocka_unit_test(nobody_reboots),
         cmocka_unit_test(a_person_calls_a_reboot_off),
         cmocka_unit_test(a_new_machine_answers_a_reboot),

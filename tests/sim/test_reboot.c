@@ -97,6 +97,23 @@ static void when_all_fail_the_machine_is_replaced(void **state)
     sim_close(&sim);
 }
 
+/* It is the configuration that is wrong, and not the machine. */
+static void what_every_method_refuses_waits_for_a_person(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"agent\",\"ssh\"]}");
+    device.conduct[REBOOT_METHOD_SSH] = SIM_DENIES;
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_FAILED, STORY_MS);
+    sim_run(&sim, MS_PER_HOUR);
+    struct sim_reading end = sim_read(&sim, "gpu-1");
+    assert_int_equal(end.row.state, NODE_STATE_FAILED);
+    assert_non_null(strstr(end.row.reason, "no method rebooted the machine (2 tries); replace the node, or repair it"));
+    assert_int_equal(sim.provider.terminations, 0);
+    sim_close(&sim);
+}
+
 static void a_lost_reply_is_waited_for(void **state)
 {
     struct sim sim;
@@ -210,6 +227,7 @@ int main(void)
         cmocka_unit_test(one_method_after_the_other),
         cmocka_unit_test(the_agent_reboots_its_machine),
         cmocka_unit_test(when_all_fail_the_machine_is_replaced),
+        cmocka_unit_test(what_every_method_refuses_waits_for_a_person),
         cmocka_unit_test(a_lost_reply_is_waited_for),
         cmocka_unit_test(the_inventory_says_where_a_bmc_is),
         cmocka_unit_test(ssh_reboots_once_whoever_dies),

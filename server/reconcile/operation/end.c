@@ -182,16 +182,24 @@ static const char *advice(const struct work *w, enum step_kind step)
     return "see to the cause, then repeat or release the node";
 }
 
+static bool all_refused(const struct operation *op)
+{
+    for (int i = 0; i < op->try_count; i++)
+        if (op->tries[i].outcome != REBOOT_OUTCOME_REFUSED)
+            return false;
+    return op->try_count > 0;
+}
+
 /* A machine that did not come back from our reboot, or a device from our reset, is the policy's to decide on, and so is one that went away again
  * while the scheduler's own finding was looked into; a relapse is, too. That a person did not
- * come to reboot it says nothing of the machine. */
+ * come to reboot it says nothing of the machine, and neither does that every method of its group was refused: nobody tried it. */
 static bool policy_decides_next(const struct work *w, enum step_kind failed)
 {
     if (w->row.state != NODE_STATE_REPAIRING && w->row.state != NODE_STATE_VERIFYING)
         return false;
     bool asked = work_by_person(w) && (failed == STEP_KIND_JOIN || w->op.try_count == 0);
     bool reboot = w->op.kind == OPERATION_KIND_REBOOT && text_equal(w->op.actor, ACTOR_POLICY) &&
-                  (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !asked;
+                  (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !asked && !all_refused(&w->op);
     bool reset = failed == STEP_KIND_RESET && text_equal(w->op.actor, ACTOR_POLICY);
     bool gone_again = failed == STEP_KIND_VERIFY && work_is_absence(w);
     return reset || reboot || gone_again || w->relapsed;

@@ -115,7 +115,8 @@ static enum step_result ask_agent(struct work *w, struct reboot_try *one, const 
     const char *lacks = agent_lacks(w, &live, &wait);
     wait = wait && w->now < one->began_at + w->node->group->settings.policy.silent_after_ms;
     if (lacks != NULL && !wait && one->accepted_at == 0) {
-        close_try(w, one, REBOOT_OUTCOME_REFUSED, lacks);
+        bool may = (live.checks & FLEET_REBOOTS) != 0 || live.last_heartbeat_at == 0;
+        close_try(w, one, may ? REBOOT_OUTCOME_UNREACHABLE : REBOOT_OUTCOME_REFUSED, lacks);
         return STEP_GO_ON;
     }
     work_due(w, w->now + w->node->group->settings.retry_min_ms);
