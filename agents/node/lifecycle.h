@@ -25,6 +25,9 @@
 int lifecycle_fetch(const struct runner_options *options, const struct lifecycle_job *job, const char *directory,
                     char ret_error[LIFECYCLE_ERROR_MAX]);
 
+/* lifecycle_archive.c: the files of a tar archive, also compressed by gzip, into directory. INVALID: it is not one, or is refused. */
+int lifecycle_unpack(const char *data, size_t len, const char *directory, char ret_error[LIFECYCLE_ERROR_MAX]);
+
 /* lifecycle_script.c: runs one attempt, and fills in what is not given by the script. */
 struct lifecycle_script {
     const char *directory, *name, *resources; /* where it is; the path it gets as its argument */

@@ -1,5 +1,5 @@
 /*
- * Sources of scripts: a local directory, which is copied, or an https address with one file for each script. Both are bounded. A
+ * Sources of scripts: a local directory, which is copied, or an https address of an archive or with one file for each script. All are bounded. A
  * directory may hold only files and directories, because a symbolic link could lead out of it. Names are opened relative to their
  * directory, so a link that is created meanwhile is not followed.
  */
@@ -164,6 +164,35 @@ static int make_parents(const char *directory, const char *name, char **ret_path
     return status;
 }
 
+static bool is_archive(const char *path)
+{
+    return text_ends_with(path, ".tar") || text_ends_with(path, ".tar.gz") || text_ends_with(path, ".tgz");
+}
+
+static int get(struct wire *wire, const char *path, const char **ret_body, size_t *ret_len,
+               char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    int answer;
+    char why[WIRE_ERROR_MAX];
+    int status = wire_get(wire, path, NULL, &answer, ret_body, ret_len, why);
+    if (status != 0)
+        return say(ret_error, status, path, why);
+    if (answer == 200)
+        return 0;
+    snprintf(why, sizeof(why), "the server answered %d%s", answer,
+             answer >= 300 && answer < 400 ? "; redirects are not followed" : "");
+    return say(ret_error, STATUS_BACKEND, path, why);
+}
+
+static int fetch_archive(struct wire *wire, const char *path, const char *directory,
+                         char ret_error[LIFECYCLE_ERROR_MAX])
+{
+    const char *body;
+    size_t len;
+    int status = get(wire, path, &body, &len, ret_error);
+    return status == 0 ? lifecycle_unpack(body, len, directory, ret_error) : status;
+}
+
 static int fetch_file(struct wire *wire, const char *path, const char *directory, const char *name,
                       char ret_error[LIFECYCLE_ERROR_MAX])
 {
@@ -171,19 +200,12 @@ static int fetch_file(struct wire *wire, const char *path, const char *directory
     autofree char *to = NULL;
     const char *body;
     size_t len;
-    int answer;
-    char why[WIRE_ERROR_MAX];
     text_add(&address, path);
     text_add_char(&address, '/');
     add_escaped(&address, name);
-    int status = wire_get(wire, text_get(&address), NULL, &answer, &body, &len, why);
+    int status = get(wire, text_get(&address), &body, &len, ret_error);
     if (status != 0)
-        return say(ret_error, status, text_get(&address), why);
-    if (answer != 200) {
-        snprintf(why, sizeof(why), "the server answered %d%s", answer,
-                 answer >= 300 && answer < 400 ? "; redirects are not followed" : "");
-        return say(ret_error, STATUS_BACKEND, text_get(&address), why);
-    }
+        return status;
     status = make_parents(directory, name, &to);
     if (status == 0)
         status = file_write(to, body, len, 0700);
@@ -202,10 +224,13 @@ static int fetch_address(const struct runner_options *options, const struct life
     const struct wire_options wire_options = {.url = base,
                                               .ca_file = options->ca_file,
                                               .timeout_ms = options->times.timeout_ms,
-                                              .reply_bytes_max = SCRIPT_BYTES_MAX};
+                                              .reply_bytes_max =
+                                                  is_archive(path) ? LIFECYCLE_SOURCE_TOTAL_MAX : SCRIPT_BYTES_MAX};
     if (wire_new(&wire_options, &wire, why) != 0)
         return say(ret_error, STATUS_INVALID, base, why);
-    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0; i++)
+    if (is_archive(path))
+        status = fetch_archive(wire, path, directory, ret_error);
+    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0 && !is_archive(path); i++)
         if (job->scripts[i][0] != '\0')
             status = fetch_file(wire, path, directory, job->scripts[i], ret_error);
     wire_free(wire);
