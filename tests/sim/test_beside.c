@@ -109,6 +109,27 @@ static void reports_on_a_held_node(void **state)
     sim_close(&sim);
 }
 
+/* A person has the machine since the first decision that left it to one, however often that is decided anew. */
+static void a_hold_is_as_old_as_its_first_decision(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 707, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_WARN);
+    sim_settle(&sim);
+    const struct node first = sim_read(&sim, "gpu-1").row;
+    assert_int_equal(first.person_hold_at, sim_read(&sim, "gpu-1").decision.at);
+    sim_run(&sim, 30 * MS_PER_S); /* so that it is more evidence of the same */
+    sim_verdict(&sim, "gpu-1", FOR_A_PERSON, SEVERITY_WARN);
+    sim_settle(&sim);
+    const struct node later = sim_read(&sim, "gpu-1").row;
+    assert_true(later.person_hold > first.person_hold);
+    assert_int_equal(later.person_hold_at, first.person_hold_at);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +140,7 @@ int main(void)
         cmocka_unit_test(a_programs_fault_on_a_held_node),
         cmocka_unit_test(an_unknown_code_on_a_held_node),
         cmocka_unit_test(reports_on_a_held_node),
+        cmocka_unit_test(a_hold_is_as_old_as_its_first_decision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

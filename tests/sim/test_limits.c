@@ -215,6 +215,7 @@ static void a_bad_image_stops_the_replacements(void **state)
     }
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_PROTECTED, "3 new machines"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_GROUP_PROTECTED, "the last (join: "), 1);
     for (int i = 4; i <= 6; i++)
         sim_verdict(&sim, name_of(i), NOT_REMAPPED, SEVERITY_CRITICAL);
     sim_settle(&sim);
