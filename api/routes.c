@@ -141,6 +141,8 @@ const struct api_route api_routes[] = {
      api_machine_release},
 
     {"GET", "/v1/webhooks", "listWebhooks", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_webhook_list},
+    {"GET", "/v1/webhooks/failed", "listFailedMessages", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_webhook_failed},
+    {"POST", "/v1/webhooks/resend", "resendMessages", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_webhook_resend},
     {"POST", "/v1/webhooks/test", "testWebhooks", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_webhook_test},
 
     {"GET", "/v1/operations", "listOperations", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_operation_list},

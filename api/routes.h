@@ -38,7 +38,7 @@ struct api_route {
     void (*handler)(struct api_call *call);
 };
 
-#define ROUTES_MAX 128 /* counters are arrays */
+#define ROUTES_MAX 160 /* counters are arrays */
 
 extern const struct api_route api_routes[];
 extern const size_t api_route_count;

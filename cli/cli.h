@@ -316,6 +316,8 @@ int cli_cluster_pause(struct cli *cli);
 int cli_cluster_resume(struct cli *cli);
 int cli_webhook_list(struct cli *cli);
 int cli_webhook_test(struct cli *cli);
+int cli_webhook_failed(struct cli *cli);
+int cli_webhook_resend(struct cli *cli);
 int cli_webhook_new_secret(struct cli *cli);
 int cli_incident_list(struct cli *cli);
 int cli_incident_describe(struct cli *cli);

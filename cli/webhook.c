@@ -112,6 +112,30 @@ int cli_webhook_test(struct cli *cli)
     return rc;
 }
 
+int cli_webhook_failed(struct cli *cli)
+{
+    static const struct cli_column columns[] = {{"WEBHOOK", "webhook"}, {"LEFT", "~at"},    {"EVENT", "eventId"},
+                                                {"KIND", "event.kind"}, {"AGAIN", "again"}, {"WHY", "why"}};
+    auto_json json_t *list = NULL;
+    int rc = cli_ask(cli, "GET", "/v1/webhooks/failed", NULL, NULL, &list);
+    json_t *items = json_object_get(list, "items");
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
+        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "no message was left");
+    return rc;
+}
+
+int cli_webhook_resend(struct cli *cli)
+{
+    auto_json json_t *body = json_object(), *reply = NULL;
+    json_put_text(body, "webhook", cli->argument_count > 0 ? cli->argument[0] : NULL);
+    int rc = cli_ask(cli, "POST", "/v1/webhooks/resend", body, NULL, &reply);
+    int64_t count = number(reply, "count");
+    if (rc == CLI_EXIT_OK && !cli_print_data(cli, reply))
+        fprintf(cli->out, "%" PRId64 " message%s sent again; what is not taken is listed by: hpctl webhook failed\n",
+                count, count == 1 ? " is" : "s are");
+    return rc;
+}
+
 int cli_webhook_new_secret(struct cli *cli)
 {
     struct id_source ids = {0};

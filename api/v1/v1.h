@@ -72,6 +72,8 @@ void api_machine_release(struct api_call *call);
 void api_lemon_list(struct api_call *call);
 void api_webhook_list(struct api_call *call);
 void api_webhook_test(struct api_call *call);
+void api_webhook_failed(struct api_call *call);
+void api_webhook_resend(struct api_call *call);
 void api_cluster_pause(struct api_call *call);
 void api_cluster_resume(struct api_call *call);
 void api_console_open(struct api_call *call);

@@ -94,3 +94,47 @@ void api_webhook_test(struct api_call *call)
     else
         api_reply_json(call, 202, render_event(&event));
 }
+
+static int left_row(const void *row, void *arg)
+{
+    const struct service_webhook_left *left = row;
+    json_t *json = json_object();
+    json_put_text(json, "webhook", left->failed.webhook);
+    json_put_time(json, "at", left->failed.at);
+    json_put(json, "why", render_text(left->failed.why));
+    json_put(json, "again", json_boolean(left->failed.again));
+    json_put_i64(json, "eventId", left->failed.event_id);
+    if (left->event.id != 0)
+        json_put(json, "event", render_event(&left->event));
+    json_array_append_new(arg, json);
+    return 0;
+}
+
+void api_webhook_failed(struct api_call *call)
+{
+    struct problem problem;
+    json_t *json = json_object(), *items = json_array();
+    json_put(json, "items", items);
+    if (service_webhook_failed(call->service, left_row, items, &problem) != 0) {
+        json_decref(json);
+        api_problem(call, &problem);
+        return;
+    }
+    api_reply_json(call, 200, json);
+}
+
+void api_webhook_resend(struct api_call *call)
+{
+    struct problem problem;
+    char name[NAME_MAX_BYTES] = "";
+    int64_t count = 0;
+    auto_json json_t *body = NULL;
+    const struct json_field fields[] = {
+        {.name = "webhook", .type = JSON_FIELD_TEXT, .target = name, .size = sizeof name, .min = 1}};
+    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
+        return;
+    if (service_webhook_resend(call->service, &call->actor, name, &count, &problem) != 0)
+        api_problem(call, &problem);
+    else
+        api_reply_json(call, 202, json_pack("{s:I}", "count", (json_int_t)count));
+}

@@ -274,6 +274,12 @@ static void pass(struct sender *sender, const struct service_webhook_item *item,
     p->failures = 0;
 }
 
+static void note_left(struct sender *sender, const struct service_webhook_item *item, const char *why)
+{
+    sender->mark.left = item->event.id;
+    text_copy_cut(sender->mark.why, sizeof(sender->mark.why), why);
+}
+
 static void note_reply(struct sender *sender, const struct service_webhook_item *item, int result,
                        const char error[WEBHOOKS_ERROR_MAX])
 {
@@ -300,6 +306,7 @@ static void note_reply(struct sender *sender, const struct service_webhook_item 
     if (is_of_the_message(result) && p->failures >= REFUSED_TRIES) {
         /* It hears, and can do nothing with this one: the next is tried at once. That one was left is told until one is taken. */
         pass(sender, item, &p->refused);
+        note_left(sender, item, p->error);
     }
 }
 
@@ -328,6 +335,32 @@ static bool is_not_open(const struct sender *sender, const struct webhook_alert 
            !service_webhook_is_open(sender->all->options.service, sender->webhook, alert->key);
 }
 
+/* One that was left, as a person has asked for. It is tried once: what comes of it is listed. */
+static bool send_again(struct sender *sender, struct service_webhook_item *item)
+{
+    struct webhooks *all = sender->all;
+    char error[WEBHOOKS_ERROR_MAX] = "";
+    struct webhook_alert alert;
+    if (service_webhook_again(all->options.service, sender->webhook, item) < 0)
+        return false;
+    webhook_alert_of(&item->event, &alert);
+    int result = post(sender, item, &alert, error);
+    if (is_stopping(all) && result < 0)
+        return true; /* cut off by us */
+    if (result >= 200 && result < 300) {
+        sender->mark.sent_again = item->event.id;
+        sender->progress.delivered++;
+        note_alert(sender, &alert);
+    } else {
+        if (result > 0)
+            snprintf(error, sizeof(error), "%.200s answered with HTTP status %d", sender->webhook->origin, result);
+        note_left(sender, item, error);
+    }
+    while (!store(sender) && wait_for(all, STORE_ERROR_WAIT_MS))
+        ;
+    return true;
+}
+
 /* Deals with one message. How long to wait before the next, in ms. */
 static int64_t turn(struct sender *sender)
 {
@@ -337,6 +370,8 @@ static int64_t turn(struct sender *sender)
     char error[WEBHOOKS_ERROR_MAX] = "";
     struct webhook_alert alert;
     int status = service_webhook_next(all->options.service, sender->webhook, &p->position, item);
+    if (status == STATUS_NOT_FOUND && send_again(sender, item))
+        return 0;
     if (status == STATUS_NOT_FOUND) {
         if (p->position - sender->stored_position >= SKIPPED_STORE_EVERY)
             (void)store(sender);
@@ -351,6 +386,7 @@ static int64_t turn(struct sender *sender)
     }
     if (is_too_old(sender, item)) {
         pass(sender, item, &p->expired);
+        note_left(sender, item, "nobody took it within giveUpAfter");
     } else {
         int result = post(sender, item, &alert, error);
         if (is_stopping(all) && result < 0)

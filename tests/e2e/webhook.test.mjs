@@ -207,6 +207,14 @@ test('a message that it can do nothing with is left after three tries, and the n
   oncall.answer = () => 200;
   assert.equal((await hpctl('webhook', 'test')).code, 0);
   assert.equal((await world.get('/v1/webhooks')).items[0].state, 'ok');
+  const left = JSON.parse((await hpctl('webhook', 'failed', '-ojson')).out);
+  assert.deepEqual(left.map((m) => [m.webhook, m.event.kind]), [['oncall', 'webhook-test']]);
+  assert.match(left[0].why, /HTTP status 422/);
+  const taken = oncall.of('webhook-test').length;
+  assert.match((await hpctl('webhook', 'resend', 'oncall')).out, /^1 message is sent again/);
+  await until('it is taken', () => oncall.of('webhook-test').length > taken);
+  assert.equal(oncall.of('webhook-test').at(-1).json.data.event.id, left[0].eventId);
+  await until('it is not listed', async () => (await hpctl('webhook', 'failed', '-ojson')).out.trim() === '[]');
 });
 
 test('after a receiver was fixed a test does not wait for the next try', async () => {

@@ -77,6 +77,17 @@ static int tell(struct db_tx *tx, const struct standing *standing)
     return db_event_insert(tx, &event);
 }
 
+static int store_left(struct db_tx *tx, const struct standing *standing)
+{
+    const struct service_webhook_mark *mark = standing->mark;
+    struct webhook_failed failed = {.event_id = mark->left, .at = standing->now_ms};
+    text_copy_cut(failed.webhook, sizeof(failed.webhook), standing->webhook->name);
+    text_copy_cut(failed.why, sizeof(failed.why), mark->why);
+    if (mark->left != 0)
+        return db_webhook_failed_put(tx, &failed);
+    return mark->sent_again == 0 ? 0 : db_webhook_failed_delete(tx, failed.webhook, mark->sent_again);
+}
+
 static int store_write(struct db_tx *tx, void *arg)
 {
     const struct standing *standing = arg;
@@ -87,6 +98,8 @@ static int store_write(struct db_tx *tx, void *arg)
         status = db_webhook_alert_open(tx, standing->webhook->name, standing->mark->key, standing->now_ms);
     if (status == 0 && standing->mark->resolved)
         status = db_webhook_alert_close(tx, standing->webhook->name, standing->mark->key);
+    if (status == 0)
+        status = store_left(tx, standing);
     return status < 0 ? status : db_webhook_put(tx, standing->webhook->name, &p);
 }
 
@@ -191,6 +204,27 @@ int service_webhook_next(struct service *s, const struct webhook *webhook, int64
     return search.found ? 0 : STATUS_NOT_FOUND;
 }
 
+struct again {
+    const char *webhook;
+    struct service_webhook_item *item;
+};
+
+static int again_read(struct db_tx *tx, void *arg)
+{
+    const struct again *again = arg;
+    int64_t id;
+    int status = db_webhook_failed_next(tx, again->webhook, &id);
+    return status < 0 ? status : db_event_get(tx, id, &again->item->event);
+}
+
+int service_webhook_again(struct service *s, const struct webhook *webhook, struct service_webhook_item *ret_item)
+{
+    struct problem problem;
+    struct again again = {webhook->name, ret_item};
+    *ret_item = (struct service_webhook_item){0};
+    return service_read(s, again_read, &again, &problem);
+}
+
 /* --- for the APIs ----------------------------------------------------------------------------------- */
 
 struct listing {
@@ -260,5 +294,66 @@ int service_webhook_test(struct service *s, const struct actor *actor, struct ev
         atomic_fetch_add(&s->webhook_tests, 1);
         service_events_added(s);
     }
+    return status;
+}
+
+/* --- messages that were left ------------------------------------------------------------------------------- */
+
+struct leaving {
+    struct db_tx *tx;
+    db_row_fn fn;
+    void *arg;
+};
+
+static int left_row(const void *row, void *arg)
+{
+    const struct leaving *leaving = arg;
+    autofree struct service_webhook_left *left = own_calloc(1, sizeof(*left));
+    left->failed = *(const struct webhook_failed *)row;
+    int status = db_event_get(leaving->tx, left->failed.event_id, &left->event);
+    if (status == STATUS_NOT_FOUND)
+        left->event = (struct event){0};
+    return status < 0 && status != STATUS_NOT_FOUND ? status : leaving->fn(left, leaving->arg);
+}
+
+static int left_read(struct db_tx *tx, void *arg)
+{
+    struct leaving *leaving = arg;
+    leaving->tx = tx;
+    return db_webhook_failed_list(tx, SERVICE_WEBHOOK_FAILED_MAX, left_row, leaving);
+}
+
+int service_webhook_failed(struct service *s, db_row_fn fn, void *arg, struct problem *ret_problem)
+{
+    struct leaving leaving = {.fn = fn, .arg = arg};
+    return service_read(s, left_read, &leaving, ret_problem);
+}
+
+struct resending {
+    const char *name;
+    int64_t count;
+};
+
+static int resend_write(struct db_tx *tx, void *arg)
+{
+    struct resending *resending = arg;
+    return db_webhook_failed_again(tx, resending->name, &resending->count);
+}
+
+int service_webhook_resend(struct service *s, const struct actor *actor, const char *name, int64_t *ret_count,
+                           struct problem *ret_problem)
+{
+    bool known = name[0] == '\0';
+    int status = service_require(actor, ROLE_OPERATOR, ret_problem);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < s->webhook_count && !known; i++)
+        known = text_equal(s->webhooks[i].name, name);
+    if (!known)
+        return problem_say(ret_problem, STATUS_NOT_FOUND, PROBLEM_NOT_FOUND, "No webhook with the name \"%s\".", name);
+    struct resending resending = {.name = name};
+    status = service_write(s, "webhook-resend", resend_write, &resending, ret_problem);
+    if (status == 0)
+        *ret_count = resending.count;
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_WEBHOOK_H
 #define HOLDFAST_SERVER_SERVICE_WEBHOOK_H
 
+#include "db/webhook.h"
 #include "model/webhook_alert.h"
 #include "server/service/node/approval.h"
 #include "server/service/service.h"
@@ -26,11 +27,28 @@ int service_webhook_next(struct service *s, const struct webhook *webhook, int64
 struct service_webhook_mark {
     bool opened, resolved; /* the alert with this key */
     char key[WEBHOOK_ALERT_KEY_MAX + 1];
+    int64_t left;       /* the event of a message that was refused or given up; 0: none */
+    int64_t sent_again; /* that of one which was left before, and is taken now; 0: none */
+    char why[SENTENCE_MAX_BYTES];
 };
 int service_webhook_store(struct service *s, const struct webhook *webhook, struct webhook_progress *progress,
                           const struct service_webhook_mark *mark);
 /* The alert was opened there, and not resolved. True also where that cannot be read: an alert too many is resolved again. */
 bool service_webhook_is_open(struct service *s, const struct webhook *webhook, const char *key);
+
+/* A message that was left, and which a person wants to be sent again; NOT_FOUND. */
+int service_webhook_again(struct service *s, const struct webhook *webhook, struct service_webhook_item *ret_item);
+
+/* For the APIs: messages that were left, newest first, at most SERVICE_WEBHOOK_FAILED_MAX; fn gets struct service_webhook_left. */
+#define SERVICE_WEBHOOK_FAILED_MAX 1000
+struct service_webhook_left {
+    struct webhook_failed failed;
+    struct event event; /* id 0: the timeline has it no more */
+};
+int service_webhook_failed(struct service *s, db_row_fn fn, void *arg, struct problem *ret_problem);
+/* Sends those of one again, or of all with name "". */
+int service_webhook_resend(struct service *s, const struct actor *actor, const char *name, int64_t *ret_count,
+                           struct problem *ret_problem);
 
 /* For the APIs: those that are configured, in that order. */
 #define WEBHOOK_WAITING_MAX 10000 /* events that are looked through for it */

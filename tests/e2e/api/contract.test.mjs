@@ -640,6 +640,9 @@ test('a cluster is paused and resumed by a person, as often as it is said', asyn
 test('webhooks: none is configured here', async () => {
   assert.deepEqual((await call('listWebhooks', 200)).items, []);
   await call('testWebhooks', 409);
+  assert.deepEqual((await call('listFailedMessages', 200)).items, []);
+  assert.deepEqual(await call('resendMessages', 202, { body: {} }), { count: 0 });
+  await call('resendMessages', 404, { body: { webhook: 'none' } });
 });
 
 test('nodes of one rack that fail together are an incident, which a person may end', async () => {

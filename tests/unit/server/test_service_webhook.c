@@ -77,6 +77,53 @@ static void test_alerts_are_remembered(void **state)
     world_close(&world);
 }
 
+static int count_left(const void *row, void *arg)
+{
+    const struct service_webhook_left *left = row;
+    assert_int_equal(left->event.id, left->failed.event_id);
+    assert_string_equal(left->failed.why, "HTTP status 422");
+    (*(int *)arg)++;
+    return 0;
+}
+
+/* What was left is listed, and comes again once a person wants it, until it is taken. */
+static void test_what_was_left_is_sent_again(void **state)
+{
+    struct world world;
+    struct webhook webhook;
+    struct webhook_progress progress;
+    struct problem problem;
+    struct service_webhook_item item;
+    struct service_webhook_mark mark = {.why = "HTTP status 422"};
+    const struct actor operator= {.name = "token:ana", .role = ROLE_OPERATOR}, viewer = {.role = ROLE_VIEWER};
+    int64_t count = -1;
+    int listed = 0;
+    (void)state;
+    begin(&world, &webhook);
+    assert_int_equal(service_webhook_open(&world.service, &webhook, &progress), 0);
+    add(&world, EVENT_KIND_DECISION, EVENT_LEVEL_WARN, "ml");
+    assert_int_equal(service_webhook_next(&world.service, &webhook, &progress.position, &item), 0);
+    progress.position = mark.left = item.event.id;
+    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &mark), 0);
+    assert_int_equal(service_webhook_failed(&world.service, count_left, &listed, &problem), 0);
+    assert_int_equal(listed, 1);
+    assert_int_equal(service_webhook_again(&world.service, &webhook, &item), STATUS_NOT_FOUND);
+    assert_int_equal(service_webhook_resend(&world.service, &viewer, "", &count, &problem), STATUS_DENIED);
+    assert_int_equal(service_webhook_resend(&world.service, &operator, "none", &count, &problem), STATUS_NOT_FOUND);
+    assert_int_equal(service_webhook_resend(&world.service, &operator, "oncall", &count, &problem), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(service_webhook_again(&world.service, &webhook, &item), 0);
+    assert_int_equal(item.event.id, mark.left);
+    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &mark), 0); /* refused again */
+    assert_int_equal(service_webhook_again(&world.service, &webhook, &item), STATUS_NOT_FOUND);
+    assert_int_equal(service_webhook_resend(&world.service, &operator, "", &count, &problem), 0);
+    mark = (struct service_webhook_mark){.sent_again = mark.left};
+    assert_int_equal(service_webhook_store(&world.service, &webhook, &progress, &mark), 0);
+    assert_int_equal(service_webhook_resend(&world.service, &operator, "", &count, &problem), 0);
+    assert_int_equal(count, 0);
+    world_close(&world);
+}
+
 static void test_what_it_wants(void **state)
 {
     struct webhook webhook;
@@ -217,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_begins_at_the_end_and_goes_on_where_it_was),
         cmocka_unit_test(test_alerts_are_remembered),
+        cmocka_unit_test(test_what_was_left_is_sent_again),
         cmocka_unit_test(test_what_it_wants),
         cmocka_unit_test(test_failing_is_told_once_and_so_is_the_end),
         cmocka_unit_test(test_a_test_needs_a_webhook_and_an_operator),
