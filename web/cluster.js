@@ -1,10 +1,11 @@
 // One cluster: how it stands, what waits for a person, what goes on, the fleet map, its groups and its nodes.
 import { ask, maybe, segment } from './api.js';
-import { jobsOn } from './dialog.js';
+import { jobsOn, say } from './dialog.js';
 import { h, link, nodeLink, nodePath, path, same, table } from './dom.js';
 import { fleet } from './fleet.js';
-import { ago, plural, since, told } from './format.js';
+import { ago, plural, since, told, when } from './format.js';
 import { LOOKS, ORDER, badge, lookBadge, lookOf, worstFirst } from './looks.js';
+import { FIRST_PLACE, nodesAt, placeOf, readHistory, timeAt } from './history.js';
 import { BY, FleetMap } from './map.js';
 import { stateBar } from './overview.js';
 import { actionButton, causesOf, headlineView, itselfItems, pause, standingOf, waitingItems } from './standing.js';
@@ -83,6 +84,40 @@ function toolbar(ctx, { nodes, view }) {
       h('span', { class: 'glyph', 'aria-hidden': 'true' }, LOOKS[look].glyph || '✓'), `${LOOKS[look].label} ${counts[look] ?? 0}`))));
 }
 
+/* --- the fleet as it was ------------------------------------------------------------------------------------ */
+
+// The nodes of now, or of the time that the address names; these are made once for each time and reading.
+function nodesShown(ctx, nodes) {
+  const { memory, query } = ctx;
+  if (!query.at) return nodes;
+  if (!memory.history) {
+    memory.readingHistory ??= readHistory(ctx.names[0]).then((history) => {
+      Object.assign(memory, { history, readingHistory: undefined });
+      ctx.draw();
+    }, (error) => {
+      memory.readingHistory = undefined;
+      ctx.set({ at: '' });
+      say(error.message);
+    });
+    return nodes;
+  }
+  if (memory.past?.at !== query.at || memory.past.nodes !== nodes) memory.past = { at: query.at, nodes, shown: nodesAt(nodes, memory.history, query.at) };
+  return memory.past.shown;
+}
+
+function timeLine(ctx) {
+  const { query, memory } = ctx;
+  const known = !query.at || !memory.history || query.at >= memory.history.from;
+  return h('div', { class: 'time-line', key: 'time' }, h('label', { class: 'grow' }, 'Time, up to three days back', h('input', { type: 'range', min: FIRST_PLACE, max: 0, value: placeOf(query.at),
+    'aria-valuetext': query.at ? new Date(query.at).toLocaleString() : 'now', oninput: (e) => {
+      if (!query.at) memory.history = undefined; // read anew each time that somebody looks back
+      ctx.set({ at: timeAt(e.target.value) });
+    } })),
+  query.at ? h('p', { role: 'status' }, known ? '' : 'Not all of it is known: ', 'at ', when(query.at), ' ',
+    h('button', { type: 'button', class: 'plain', onclick: () => ctx.set({ at: '' }) }, 'Back to now'))
+    : h('p', { class: 'quiet' }, 'now'));
+}
+
 /* --- parts ----------------------------------------------------------------------------------------------------- */
 
 const done = (steps) => steps.filter((s) => s.state === 'done' || s.state === 'skipped').length;
@@ -147,7 +182,8 @@ export const cluster = {
     const cluster = view.name;
     const waiting = waitingItems(ctx, data, causes);
     const itself = itselfItems(cluster, causes);
-    const found = worstFirst(filtered(nodes, ctx.query));
+    const shown = nodesShown(ctx, nodes);
+    const found = worstFirst(filtered(shown, ctx.query));
     ctx.memory.found = found;
     return [
       h('div', { class: 'page-head', key: 'head' }, h('p', { class: 'crumb' }, link('#/', 'Clusters'), ` / ${cluster}`),
@@ -159,7 +195,7 @@ export const cluster = {
         waiting.length > 0 ? h('ul', { class: 'items' }, waiting) : h('p', { class: 'quiet' }, data.reading ? 'Reading …' : 'Nothing. You can go back to sleep.')),
       (view.activeOperations.length > 0 || itself.length > 0) && h('section', { key: 'going' }, h('h2', {}, 'Going on by itself'),
         operations(cluster, view.activeOperations), itself.length > 0 && h('ul', { class: 'items' }, itself)),
-      h('section', { key: 'fleet' }, h('h2', {}, 'Fleet'), toolbar(ctx, data), h('div', { 'data-own': '', key: 'map', id: 'map' }),
+      h('section', { key: 'fleet' }, h('h2', {}, 'Fleet'), toolbar(ctx, { nodes: shown, view }), timeLine(ctx), h('div', { 'data-own': '', key: 'map', id: 'map' }),
         nodes.length === 0 && h('p', { class: 'empty' }, data.reading ? 'Reading the nodes …' : 'The cluster has no nodes yet.')),
       h('section', { key: 'groups' }, h('h2', {}, 'Groups'), groupTable(data)),
       h('section', { key: 'nodes' }, h('h2', {},

@@ -24,6 +24,7 @@ EMBED(console_dom, "web/dom.js");
 EMBED(console_edit, "web/edit.js");
 EMBED(console_fleet, "web/fleet.js");
 EMBED(console_format, "web/format.js");
+EMBED(console_history, "web/history.js");
 EMBED(console_hosts, "web/hosts.js");
 EMBED(console_keys, "web/keys.js");
 EMBED(console_list, "web/list.js");
@@ -59,6 +60,7 @@ static const struct api_file files[] = {
     {"edit.js", SCRIPT, console_edit_data, console_edit_end, NULL},
     {"fleet.js", SCRIPT, console_fleet_data, console_fleet_end, NULL},
     {"format.js", SCRIPT, console_format_data, console_format_end, NULL},
+    {"history.js", SCRIPT, console_history_data, console_history_end, NULL},
     {"hosts.js", SCRIPT, console_hosts_data, console_hosts_end, NULL},
     {"keys.js", SCRIPT, console_keys_data, console_keys_end, NULL},
     {"list.js", SCRIPT, console_list_data, console_list_end, NULL},

@@ -22,6 +22,7 @@ const hpctl = (...words) => {
 const closers = [];
 let page;
 let seen;
+let whole; // when all nodes were in service
 const url = () => `http://127.0.0.1:${world.port}/console/`;
 const go = (hash) => page.goto(`${url()}${hash}`);
 const heading = (name) => page.getByRole('heading', { level: 1, name }).waitFor();
@@ -67,6 +68,7 @@ test('a cluster that is made appears without a reload; filters stand in the addr
   await mark();
   await world.create(4);
   await world.ready();
+  whole = new Date().toISOString();
   await page.getByText('4 of 4 nodes in service').waitFor();
   await page.getByRole('main').getByRole('link', { name: 'demo' }).click();
   await heading('4 of 4 nodes in service');
@@ -265,6 +267,20 @@ test('several repairs are answered together', async () => {
   await dialog.getByRole('button', { name: 'Approve 2' }).click();
   await page.locator('#said').getByText('2 answered.').waitFor();
   for (const node of ['w-3', 'w-4']) await until(`${node} is repaired`, async () => (await world.node(node)).state === 'ready');
+});
+
+test('the fleet is shown as it was', async () => {
+  await go('#/clusters/demo');
+  await page.getByRole('button', { name: 'held 1' }).waitFor();
+  await page.evaluate((at) => (location.hash = `#/clusters/demo?at=${at}`), whole);
+  await page.getByRole('button', { name: 'in service 4' }).waitFor();
+  await heading('3 of 4 nodes in service'); // the headline is of now
+  await page.getByRole('button', { name: 'Back to now' }).click();
+  await page.getByRole('button', { name: 'held 1' }).waitFor();
+  await page.getByRole('slider').focus();
+  await page.keyboard.press('Home');
+  await page.getByRole('button', { name: 'coming 4' }).waitFor();
+  assert.match(page.url(), /at=20\d\d-/);
 });
 
 test('host lists, differences and durations are read and written right', async () => {
