@@ -52,6 +52,8 @@ struct workload_ops {
     int (*look)(struct scheduler *s, struct workload_jobs *ret_jobs, char *ret_error);
     /* Stores the record. STALE when somebody changed the job since it was looked at: then nothing is done. */
     int (*save)(struct scheduler *s, struct workload_job *job, char *ret_error);
+    /* What people see of it, by its record; it may come late. */
+    int (*show)(struct scheduler *s, const struct workload_job *job, char *ret_error);
     /* What the pods of a job that are made from now on know the token by. One that is there is fine. */
     int (*grant)(struct scheduler *s, const struct workload_job *job, const char *token, char *ret_error);
     /* A pod as the record asks for. One that is there is fine. */

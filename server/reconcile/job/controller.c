@@ -23,6 +23,7 @@
 
 /* What is remembered of a job between passes; all of it may be forgotten. */
 struct memory {
+    bool shown;       /* its status is as its record has it */
     uint64_t told;    /* the last trouble that people were told of, as a hash; 0: none */
     int64_t retry_at; /* pods that could not be made are tried again; monotonic */
     uint64_t pass;
@@ -259,7 +260,22 @@ static bool store(struct turn_of_job *turn)
     int status = controller->driver.ops->training->save(controller->driver.self, turn->job, error);
     if (status != 0 && status != STATUS_STALE)
         log_warn("a training job is not stored, it waits job=%s/%s: %s", turn->job->space, turn->job->name, error);
+    turn->memory->shown = turn->memory->shown && status != 0;
     return status == 0;
+}
+
+/* After a record was stored, and once after hpd's start: it may have been killed in between. */
+static void show(const struct turn_of_job *turn)
+{
+    char error[SCHEDULER_ERROR_MAX];
+    const struct controller *controller = turn->controller;
+    if (turn->memory->shown || turn->job->record->state == JOB_CREATED)
+        return;
+    int status = controller->driver.ops->training->show(controller->driver.self, turn->job, error);
+    turn->memory->shown = status == 0;
+    if (status != 0 && status != STATUS_STALE)
+        log_warn("the status of a training job is not written, it is tried again job=%s/%s: %s", turn->job->space,
+                 turn->job->name, error);
 }
 
 static void carry_out(struct turn_of_job *turn)
@@ -269,6 +285,7 @@ static void carry_out(struct turn_of_job *turn)
     const struct workload_job *job = turn->job;
     char error[SCHEDULER_ERROR_MAX];
     int count = job_pod_count(&job->spec);
+    show(turn);
     tell(turn);
     if (turn->plan->expired) {
         if (ops->forget(self, job, error) != 0)

@@ -1,8 +1,8 @@
 /*
  * A HyperPodPyTorchJob as Holdfast reads and writes it: its spec and status, its pods, its Secret and its Events. Pure.
  *
- * HyperPod's fields of the status are for people and tools. What hpd has to know after a restart is status.holdfast, which it alone
- * reads.
+ * The status has HyperPod's fields alone, as HyperPod's command line refuses any other. What hpd has to know after a restart is an annotation,
+ * which it alone reads; the status follows from it.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_KUBERNETES_JOB_OBJECT_H
 #define HOLDFAST_SERVER_SCHEDULER_KUBERNETES_JOB_OBJECT_H
@@ -17,6 +17,7 @@
 #define KUBE_JOB_INCARNATION_LABEL "holdfast/incarnation"
 #define KUBE_JOB_NAME_LABEL "sagemaker.amazonaws.com/job-name"
 #define KUBE_JOB_ASKED_ANNOTATION "holdfast/restart" /* on the job: "restart" or "remake", and when */
+#define KUBE_JOB_RECORD_ANNOTATION "holdfast/record" /* on the job: job_record.h */
 #define KUBE_JOB_MASTER_PORT 29500
 #define KUBE_JOB_TOKEN_DIR "/var/run/holdfast/launcher"
 
@@ -24,6 +25,10 @@
 int kube_job_read(json_t *object, struct workload_job **ret_job);
 /* Callers free what the next ones answer. status: for a merge patch, with null for what has to go. */
 json_t *kube_job_status(const struct workload_job *job);
+/* The record as the annotation has it. */
+char *kube_job_record_text(const struct workload_job *job);
+/* The record that the job's object has; as of a new job where it has none. */
+struct job_record *kube_job_record_of(const json_t *object, const struct job_spec *spec);
 json_t *kube_job_pod(const struct workload_job *job, int pod);
 json_t *kube_job_secret(const struct workload_job *job, const char *token);
 json_t *kube_job_event(const struct workload_job *job, const struct job_note *note, int64_t now);

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RECORD_BYTES_MAX ((size_t)512 * 1024)
+
 static void copy(char *dst, size_t size, const char *src)
 {
     text_copy_clean(dst, size, src, strlen(src));
@@ -113,6 +115,16 @@ static int read_spec(struct workload_job *job, const json_t *json)
     return 0;
 }
 
+struct job_record *kube_job_record_of(const json_t *object, const struct job_spec *spec)
+{
+    const char *text = kube_text(kube_at(object, "metadata", "annotations"), KUBE_JOB_RECORD_ANNOTATION);
+    auto_json json_t *json = NULL;
+    char error[JSON_ERROR_MAX];
+    if (text[0] != '\0' && json_parse(text, strlen(text), RECORD_BYTES_MAX, &json, error) != 0)
+        json = NULL; /* somebody's hand: the job begins anew */
+    return kube_job_record_read(json, spec);
+}
+
 int kube_job_read(json_t *object, struct workload_job **ret_job)
 {
     const json_t *metadata = json_object_get(object, "metadata");
@@ -131,7 +143,7 @@ int kube_job_read(json_t *object, struct workload_job **ret_job)
         job->spec.set_count = 0;
     copy(job->spec.asked, sizeof(job->spec.asked),
          kube_text(json_object_get(metadata, "annotations"), KUBE_JOB_ASKED_ANNOTATION));
-    job->record = kube_job_record_read(kube_at(object, "status", "holdfast"), &job->spec);
+    job->record = kube_job_record_of(object, &job->spec);
     size_t count = (size_t)job_pod_count(&job->spec);
     job->seen = own_calloc(count + 1, sizeof(*job->seen));
     job->pods = own_calloc(count + 1, sizeof(*job->pods));

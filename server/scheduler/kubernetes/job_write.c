@@ -16,6 +16,7 @@
 
 #define EVENT_SOURCE "hyperpod-pytorch-job-controller"
 #define VOLUME "holdfast-launcher"
+#define RECORD_BYTES_MAX ((size_t)200 * 1024)
 #define TOKEN_FILE KUBE_JOB_TOKEN_DIR "/token"
 
 /* --- status ---------------------------------------------------------------------------------------------------------- */
@@ -117,9 +118,21 @@ json_t *kube_job_status(const struct workload_job *job)
     if (job->spec.elastic.on && record->rank_count > 0)
         json_object_set_new(status, "elasticScalingStatus",
                             json_pack("{s:{s:i}}", "targetReplicas", job->spec.sets[0].name, record->rank_count));
-    json_object_set_new(status, "holdfast", kube_job_record_json(record));
     put_master(job, status);
     return status;
+}
+
+/* All annotations of an object have 256 KiB together. The nodes of the ranks, which only help to blame the right one, are left out of a
+ * record that is too long. */
+char *kube_job_record_text(const struct workload_job *job)
+{
+    auto_json json_t *json = kube_job_record_json(job->record);
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (text != NULL && strlen(text) <= RECORD_BYTES_MAX)
+        return text;
+    free(text);
+    json_object_del(json, "nodes");
+    return json_dumps(json, JSON_COMPACT);
 }
 
 /* --- pods ------------------------------------------------------------------------------------------------------------ */

@@ -3,7 +3,6 @@
  * follow from the job, so that one that was made and not heard of is not made again.
  */
 #include "server/scheduler/kubernetes/job_object.h"
-#include "server/scheduler/kubernetes/job_record.h"
 #include "server/scheduler/kubernetes/private.h"
 
 #include "base/clock.h"
@@ -210,7 +209,7 @@ void kube_training_each(struct scheduler *s, void (*each)(const struct workload_
 static void count(struct scheduler *s, const struct workload_job *job)
 {
     AUTO(job_record)
-    struct job_record *before = kube_job_record_read(kube_at(job->object, "status", "holdfast"), &job->spec);
+    struct job_record *before = kube_job_record_of(job->object, &job->spec);
     const struct job_record *now = job->record;
     int64_t restarts = now->restarts + now->node_restarts - before->restarts - before->node_restarts;
     struct kube_training_figures *figures = &s->figures;
@@ -284,27 +283,40 @@ static char *job_path(const struct workload_job *job, const char *part)
     return own_printf("%s/%s%s", all, name, part);
 }
 
-/* Only as it was looked at: whoever changed it meanwhile is read first. */
-static int save(struct scheduler *s, struct workload_job *job, char *ret_error)
+static int patch_job(struct scheduler *s, const struct workload_job *job, const char *part, const json_t *patch,
+                     char *ret_error)
 {
     struct kube_call call;
     auto_json json_t *answer = NULL;
-    autofree char *path = job_path(job, "/status?fieldManager=" KUBE_FIELD_MANAGER);
-    const json_t *metadata = json_object_get(job->object, "metadata");
-    auto_json json_t *patch =
-        json_pack("{s:{s:s, s:s}, s:o}", "metadata", "resourceVersion", kube_text(metadata, "resourceVersion"), "uid",
-                  job->uid, "status", kube_job_status(job));
+    autofree char *path = job_path(job, part);
     const struct kube_request request = {
         .method = "PATCH", .path = path, .content_type = KUBE_MERGE_PATCH, .body = patch};
     kube_call_start(&call, s->client, ret_error);
     int status = kube_ask(&call, &request, &answer);
-    if (status == STATUS_CONFLICT || status == STATUS_NOT_FOUND)
-        return STATUS_STALE;
-    if (status != 0)
-        return status;
-    kube_cache_put(s->training_jobs, answer);
-    count(s, job);
-    return 0;
+    if (status == 0)
+        kube_cache_put(s->training_jobs, answer);
+    return status == STATUS_CONFLICT || status == STATUS_NOT_FOUND ? STATUS_STALE : status;
+}
+
+/* Only as it was looked at: whoever changed it meanwhile is read first. */
+static int save(struct scheduler *s, struct workload_job *job, char *ret_error)
+{
+    const json_t *metadata = json_object_get(job->object, "metadata");
+    autofree char *text = kube_job_record_text(job);
+    auto_json json_t *patch =
+        json_pack("{s:{s:s, s:s, s:{s:s}}}", "metadata", "resourceVersion", kube_text(metadata, "resourceVersion"),
+                  "uid", job->uid, "annotations", KUBE_JOB_RECORD_ANNOTATION, text != NULL ? text : "");
+    int status = patch_job(s, job, "?fieldManager=" KUBE_FIELD_MANAGER, patch, ret_error);
+    if (status == 0)
+        count(s, job);
+    return status;
+}
+
+/* It follows from the record, so nobody's change stands against it. */
+static int show(struct scheduler *s, const struct workload_job *job, char *ret_error)
+{
+    auto_json json_t *patch = json_pack("{s:{s:s}, s:o}", "metadata", "uid", job->uid, "status", kube_job_status(job));
+    return patch_job(s, job, "/status?fieldManager=" KUBE_FIELD_MANAGER, patch, ret_error);
 }
 
 static int post(struct scheduler *s, const char *path, json_t *body, struct kube_cache *cache, char *ret_error)
@@ -406,6 +418,7 @@ static int forget(struct scheduler *s, const struct workload_job *job, char *ret
 
 const struct workload_ops kube_training = {.look = look,
                                            .save = save,
+                                           .show = show,
                                            .grant = grant,
                                            .create = create,
                                            .remove = remove_pod,

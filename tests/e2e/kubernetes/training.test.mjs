@@ -43,10 +43,11 @@ const create = (name, options) => {
   world.apply(job(name, options));
 };
 const get = (name) => JSON.parse(world.kubectl('get', 'hyperpodpytorchjobs', name, '-o', 'json'));
-const holdfast = (name) => get(name).status?.holdfast ?? {};
+const holdfast = (name) => JSON.parse(get(name).metadata.annotations?.['holdfast/record'] ?? '{}');
 const condition = (name, type) => get(name).status?.conditions?.find((c) => c.type === type);
-const running = (name) => until(`${name} runs`, () => holdfast(name).state === 'Running' && holdfast(name));
-const over = (name) => until(`${name} is over`, () => ['Completed', 'Failed'].includes(holdfast(name).state) && get(name).status);
+// The status follows the record.
+const running = (name) => until(`${name} runs`, () => condition(name, 'Running')?.status === 'True' && holdfast(name).state === 'Running' && holdfast(name));
+const over = (name) => until(`${name} is over`, () => ['Completed', 'Failed'].includes(holdfast(name).state) && get(name).status.completionTime && { ...get(name).status, holdfast: holdfast(name) });
 const podsOf = (name) => JSON.parse(world.kubectl('get', 'pods', '-l', `sagemaker.amazonaws.com/job-name=${name}`, '-o', 'json')).items;
 const events = (name) => JSON.parse(world.kubectl('get', 'events', '-o', 'json', '--field-selector', `involvedObject.name=${name}`)).items;
 const refusal = (object) => {
@@ -118,7 +119,7 @@ test('a rank that fails costs the processes and no pod; the second time in a row
   const [back] = events('second').filter((e) => /remediated/.test(e.message));
   assert.match(back.message, /^The fault of reason WorkerCrash was remediated in \d+ milliseconds\.$/);
   assert.equal(back.source.component, 'hyperpod-pytorch-job-controller');
-  assert.deepEqual(get('second').status.latestFaultyPodInstanceList.faultyRankList, [1]);
+  await until('the status says so', () => get('second').status.latestFaultyPodInstanceList?.faultyRankList?.[0] === 1);
   await world.killHpd();
   touch('second', 'fail-0');
   await until('the rank has failed', () => !existsSync(join(dirOf('second'), 'fail-0')));
@@ -190,7 +191,7 @@ test('a rule, a bug, a deadline, a suspension: each ends as it should', { skip: 
   assert.equal(podsOf('bug').length, 1, 'its pod is kept');
   await until('and holds no GPU: its launcher has ended', () => launchers.of('bug-pods-0').child.exitCode !== null);
   await until('the late one failed and is deleted', () => events('late').some((e) => e.reason === 'DeadlineExceeded') && world.kubectlRun('get', 'hyperpodpytorchjobs', 'late').code === 1);
-  assert.equal(condition('asleep', 'Suspended').status, 'True');
+  await until('the status says that it is suspended', () => condition('asleep', 'Suspended')?.status === 'True');
   const asleep = await until('hpctl shows that it waits', () => world.json('job', 'list').find((j) => j.id === 'default/asleep'));
   assert.deepEqual([asleep.state, asleep.reason, asleep.partition], ['PENDING', 'Suspended', 'workers']);
   assert.equal(podsOf('asleep').length, 0);
