@@ -489,6 +489,7 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                              .address = options->address,
                                              .log = options->lifecycle_log,
                                              .ca_file = options->ca_file,
+                                             .config_dir = options->config_dir,
                                              .reboot_command = options->reboot_command,
                                              .allow_reboot = options->allow_reboot,
                                              .refused = options->no_lifecycle};

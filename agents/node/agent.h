@@ -43,6 +43,7 @@ struct agent_options {
     const char *reboot_command;            /* NULL: systemctl reboot */
     bool no_lifecycle;                     /* lifecycle scripts are not run, and the server is told so */
     const char *lifecycle_log;             /* NULL: in the state directory */
+    const char *config_dir;                /* a copy of what scripts read; "": none */
     const char *ca_file;                   /* of https sources of scripts; NULL: the system's */
     const char *runner;                    /* the program that runs them; NULL: this one */
     const struct runner_kind *runner_kind; /* this process is a runner of that kind, and no agent; NULL: an agent */

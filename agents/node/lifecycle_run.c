@@ -22,6 +22,8 @@
 #define OVER_DONE 1
 #define OVER_DOWNED 2
 
+#define PARAMETERS "provisioning_parameters.json"
+
 struct run {
     struct runner runner;
     const struct runner_options *options;
@@ -186,6 +188,38 @@ static int read_order(const char *body, size_t len, void *arg)
     return file_write(run->resources, resources, strlen(resources), 0644);
 }
 
+/* --- where published scripts look --------------------------------------------------------------------- */
+
+static void copy_config(const char *from, const char *directory, const char *name)
+{
+    autofree char *data = NULL, *to = own_printf("%s/%s", directory, name);
+    size_t len;
+    int status = file_read(from, LIFECYCLE_RESOURCES_BYTES_MAX, &data, &len);
+    if (status == STATUS_NOT_FOUND)
+        return;
+    if (status == 0)
+        status = file_write(to, data, len, 0644);
+    if (status != 0)
+        log_warn("lifecycle: %s cannot be written: %s; scripts find it at %s", to, status_meaning(status), from);
+}
+
+/* HyperPod's place for both files: scripts that do not go by their argument look there. */
+static void publish(const struct run *run)
+{
+    const char *directory = run->options->config_dir;
+    autofree char *parameters = own_printf("%s/" PARAMETERS, run->source);
+    if (directory == NULL || *directory == '\0')
+        return;
+    int status = file_make_dirs(directory, 0755);
+    if (status != 0) {
+        log_warn("lifecycle: %s cannot be made: %s; scripts find their files at %s", directory, status_meaning(status),
+                 run->resources);
+        return;
+    }
+    copy_config(run->resources, directory, "resource_config.json");
+    copy_config(parameters, directory, PARAMETERS);
+}
+
 /* 0 when the source is complete; else ret_error has the reason. */
 static int fetch_source(struct run *run, char ret_error[LIFECYCLE_ERROR_MAX])
 {
@@ -325,6 +359,7 @@ static int carry_out(struct run *run)
         autofree char *why = own_printf("the source cannot be fetched: %.300s; log %.150s", error, run->log);
         return give_up(run, why);
     }
+    publish(run);
     for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0 && run->work.over == 0; i++)
         if (run->job.scripts[i][0] != '\0')
             status = run_script(run, run->job.scripts[i]);

@@ -39,6 +39,7 @@ struct runner_options {
     const char *address;        /* where others reach this machine; NULL: the connection's own end */
     const char *log;            /* of lifecycle scripts; NULL: lifecycle.log in the state directory */
     const char *ca_file;        /* for sources at https; NULL: the system's */
+    const char *config_dir;     /* where scripts look for what they read, too; NULL, "": nowhere */
     const char *reboot_command; /* NULL: systemctl reboot */
     bool allow_reboot;
     bool refused;     /* --no-lifecycle: nothing is run, and that is said */

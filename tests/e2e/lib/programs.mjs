@@ -12,5 +12,5 @@ export const hprunPath = program('hprun', 'HPRUN');
 
 export const agentService = {
   name: 'hp-agent',
-  command: [agentPath, '--server', '{server}', '--fingerprint', '{fingerprint}', '--state-dir', '{dir}/agent', '--node', '{node}', '--instance-id', '{instance}', '--token-file', '{tokenFile}', '--kmsg', '{kmsg}', '--boot-id-file', '{bootIdFile}', '--checks', 'none', '--allow-inject'],
+  command: [agentPath, '--server', '{server}', '--fingerprint', '{fingerprint}', '--state-dir', '{dir}/agent', '--node', '{node}', '--instance-id', '{instance}', '--token-file', '{tokenFile}', '--kmsg', '{kmsg}', '--boot-id-file', '{bootIdFile}', '--checks', 'none', '--config-dir', '{dir}/ml', '--allow-inject'],
 };

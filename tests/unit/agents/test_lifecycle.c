@@ -212,6 +212,33 @@ static void test_scripts_run_once(void **state)
     assert_ran(world, "a.sh b a.sh b");
 }
 
+/* Published scripts look at /opt/ml/config and not at their argument. */
+static void test_files_where_scripts_look(void **state)
+{
+    struct world *world = *state;
+    autofree char *config = own_printf("%s/opt/ml/config", world->dir);
+    autofree char *body =
+        own_printf("test \"$(cat %s/resource_config.json)\" = {} && grep -q slurm %s/provisioning_parameters.json",
+                   config, config);
+    put_script(world, "a.sh", body);
+    put(world, "provisioning_parameters.json", "{\"workload_manager\": \"slurm\"}\n");
+    struct runner_options options = options_of(world);
+    options.config_dir = config;
+    text_clear(&world->said);
+    assert_int_equal(lifecycle_runner.run(&options, "k1"), 0);
+    assert_said(world, "started/1 succeeded/1!");
+    /* Where it may not write, or there are no parameters, the scripts run all the same. */
+    text_copy_cut(world->key, sizeof(world->key), "k2");
+    world->instance_id = "i-0000000000000000b";
+    make_credential(world, world->instance_id);
+    put_script(world, "a.sh", "true");
+    options = options_of(world);
+    options.config_dir = "/proc/nowhere";
+    text_clear(&world->said);
+    assert_int_equal(lifecycle_runner.run(&options, "k2"), 0);
+    assert_said(world, "started/1 succeeded/1!");
+}
+
 static void test_attempts(void **state)
 {
     struct world *world = *state;
@@ -413,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_scripts_run_once),
         TEST(test_attempts),
+        TEST(test_files_where_scripts_look),
         TEST(test_a_failure_for_good),
         TEST(test_time_is_limited),
         TEST(test_a_signal),
