@@ -368,6 +368,7 @@ int cli_backup(struct cli *cli);
 int cli_ca(struct cli *cli);
 int cli_version(struct cli *cli);
 int cli_doctor(struct cli *cli);
+int cli_support_bundle(struct cli *cli);
 int cli_top(struct cli *cli);
 int cli_login(struct cli *cli);
 int cli_context_list(struct cli *cli);

@@ -51,6 +51,7 @@ static const char *body_of(const struct world *world, const char *request)
          "\"instanceCount\":2}],\"nodesByState\":{\"ready\":2},\"attention\":[]}",
          "{\"name\":\"demo\",\"nodeRecovery\":\"None\",\"pause\":{\"by\":\"token:ana\",\"since\":"
          "\"2026-11-20T15:02:11.612Z\"},\"instanceGroups\":[{\"name\":\"g\",\"protection\":{\"on\":true}}]}"},
+        {"/v1/approvals", "{\"items\":[{\"id\":\"7\",\"approvalUrl\":\"https://h/answer\"}]}", NULL},
         {"/v1/clusters", "{\"items\":[{\"name\":\"demo\"}]}", NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(bodies); i++)
@@ -229,6 +230,26 @@ static void completion_offers_what_may_come(void **state)
     point_at_nothing();
 }
 
+/* What opens anything is not in it, and nobody else may read it. */
+static void a_bundle_has_no_secrets(void **state)
+{
+    struct stat st;
+    autofree char *file = own_printf("%s/bundle.json", directory), *data = NULL;
+    size_t len;
+    point_at(*state);
+    SAYS(CLI_EXIT_OK, "tokens and secrets are not", "support-bundle", file);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(file_read(file, 1 << 20, &data, &len), 0);
+    auto_json json_t *bundle = json_loads(data, 0, NULL);
+    assert_non_null(json_object_get(json_object_get(bundle, "clusters"), "demo"));
+    assert_int_equal(json_array_size(json_object_get(bundle, "approvals")), 1);
+    assert_null(strstr(data, "https://h/answer"));
+    assert_null(strstr(data, "hfa_x"));
+    SAYS(CLI_EXIT_USAGE, "cannot write", "support-bundle", "/nonexistent/bundle.json");
+    point_at_nothing();
+}
+
 static void top_shows_each_cluster(void **state)
 {
     point_at(*state);
@@ -248,6 +269,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_doctor_finds_what_is_wrong, setup, teardown),
         cmocka_unit_test_setup_teardown(a_login_is_kept_for_its_owner_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(completion_offers_what_may_come, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_bundle_has_no_secrets, setup, teardown),
         cmocka_unit_test_setup_teardown(top_shows_each_cluster, setup, teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
