@@ -82,8 +82,10 @@ static json_t *latest_fault(const struct workload_job *job)
         autofree char *name = kube_job_pod_name(job, fault->pod);
         json_array_append_new(pods, json_string(name));
     }
-    if (fault->rank >= 0)
-        json_array_append_new(ranks, json_integer(fault->rank));
+    if (fault->rank >= 0) {
+        autofree char *rank = own_printf("%d", fault->rank); /* a text, as HyperPod has it */
+        json_array_append_new(ranks, json_string(rank));
+    }
     json_object_set_new(json, "faultyInstanceIdList", nodes);
     json_object_set_new(json, "faultyPodList", pods);
     json_object_set_new(json, "faultyRankList", ranks);

@@ -119,7 +119,7 @@ test('a rank that fails costs the processes and no pod; the second time in a row
   const [back] = events('second').filter((e) => /remediated/.test(e.message));
   assert.match(back.message, /^The fault of reason WorkerCrash was remediated in \d+ milliseconds\.$/);
   assert.equal(back.source.component, 'hyperpod-pytorch-job-controller');
-  await until('the status says so', () => get('second').status.latestFaultyPodInstanceList?.faultyRankList?.[0] === 1);
+  await until('the status says so', () => get('second').status.latestFaultyPodInstanceList?.faultyRankList?.[0] === '1');
   await world.killHpd();
   touch('second', 'fail-0');
   await until('the rank has failed', () => !existsSync(join(dirOf('second'), 'fail-0')));

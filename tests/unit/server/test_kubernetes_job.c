@@ -186,6 +186,9 @@ static void test_status_keeps_when_conditions_changed(void **state)
     assert_string_equal(text_at(status, "conditions.1.type"), "Failed");
     assert_string_equal(text_at(status, "conditions.1.reason"), "NoProgress");
     assert_string_equal(text_at(status, "latestFaultyPodInstanceList.restartType"), "JLR");
+    assert_string_equal(json_string_value(json_array_get(at(status, "latestFaultyPodInstanceList.faultyRankList"), 0)),
+                        "2");
+    assert_null(at(status, "holdfast")); /* HyperPod's command line refuses fields that it does not know */
     assert_string_equal(text_at(status, "latestFaultyPodInstanceList.faultyPodList.0"), "demo-b-1");
     assert_true(json_is_null(json_object_get(status, "masterAddr")));
     workload_job_free(job);
