@@ -2,11 +2,11 @@
 import { ask, maybe, post, segment } from './api.js';
 import { say } from './dialog.js';
 import { facts, h, link, path, same, table } from './dom.js';
-import { ago, list, since } from './format.js';
+import { ago, list, plural, since, told, when } from './format.js';
 import { listView } from './list.js';
 import { badge } from './looks.js';
 
-export const webhooks = listView({
+const webhookList = listView({
   title: 'Webhooks', path: () => 'webhooks', whole: true, key: (w) => w.name, filters: [], wants: (ctx, e) => e.kind.startsWith('webhook'),
   intro: 'hpd tells events to these addresses, at least once and in order.',
   columns: () => [['Webhook', (w) => h('strong', {}, w.name)], ['Address', (w) => w.origin], ['Format', (w) => w.format],
@@ -28,6 +28,34 @@ export const webhooks = listView({
     h('pre', {}, 'webhooks:\n  - name: oncall\n    url: https://example.org/hook'), h('p', {}, 'hpd(8) says the rest.')],
   hpctl: () => 'hpctl webhook list',
 });
+
+function failedView(ctx, failed) {
+  const sent = failed.filter((m) => m.event && !m.again).length;
+  const again = async () => {
+    try {
+      say(`${plural((await post('webhooks/resend')).count, 'message')} sent again.`);
+    } catch (error) {
+      say(error.message);
+    }
+    ctx.again();
+  };
+  return h('section', { key: 'failed' }, h('div', { class: 'page-head' }, h('h2', {}, 'Messages that were not taken'),
+    ctx.may('operator') && sent > 0 && h('button', { type: 'button', onclick: again }, 'Send again')),
+  table([['Webhook', (m) => m.webhook], ['When', (m) => when(m.at), 'nowrap'], ['Event', (m) => (m.event ? [`${m.event.kind}: `, told(m.event.message)] : 'forgotten')],
+    ['Why', (m) => m.why], ['', (m) => m.again && badge('sent again', 'work')]], failed.slice(0, 100), { key: (m) => `${m.webhook}-${m.eventId}` }));
+}
+
+export const webhooks = {
+  ...webhookList,
+  async load(ctx) {
+    const [data, failed] = await Promise.all([webhookList.load(ctx), maybe(ask('webhooks/failed'))]);
+    return { ...data, failed: failed.items };
+  },
+  render(ctx, data) {
+    const parts = webhookList.render(ctx, data);
+    return [...parts.slice(0, -1), data.failed.length > 0 && failedView(ctx, data.failed), parts.at(-1)];
+  },
+};
 
 export const schedulers = listView({
   title: 'Schedulers', path: () => 'schedulers', whole: true, key: (s) => s.name, filters: [], wants: (ctx, e) => e.kind.startsWith('scheduler'),

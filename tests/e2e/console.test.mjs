@@ -269,6 +269,23 @@ test('several repairs are answered together', async () => {
   for (const node of ['w-3', 'w-4']) await until(`${node} is repaired`, async () => (await world.node(node)).state === 'ready');
 });
 
+test('messages that no receiver took are listed and sent again', async () => {
+  const message = { webhook: 'oncall', at: new Date().toISOString(), why: 'HTTP status 422', again: false, eventId: 7, event: { id: 7, at: new Date().toISOString(), level: 'warn', kind: 'approval', message: 'a reboot waits' } };
+  let asked;
+  await page.route('**/v1/webhooks/failed', (route) => route.fulfill({ json: { items: [message] } }));
+  await page.route('**/v1/webhooks/resend', (route) => {
+    asked = route.request().method();
+    return route.fulfill({ status: 202, json: { count: 1 } });
+  });
+  await go('#/webhooks');
+  await page.getByRole('row', { name: /oncall.*a reboot waits.*HTTP status 422/ }).waitFor();
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await page.locator('#said').getByText('1 message sent again.').waitFor();
+  assert.equal(asked, 'POST');
+  await page.unroute('**/v1/webhooks/failed');
+  await page.unroute('**/v1/webhooks/resend');
+});
+
 test('the fleet is shown as it was', async () => {
   await go('#/clusters/demo');
   await page.getByRole('button', { name: 'held 1' }).waitFor();
