@@ -17,6 +17,9 @@ static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id 
 static const char SQL_UPDATE[] =
     "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
     "image_id = ?, release = ?, provider_ref = ? WHERE id = ?";
+static const char SQL_KNOWN[] = "SELECT 1 FROM instance WHERE instance_id = ? AND state <> 'terminated'";
+static const char SQL_KNOWN_REF[] =
+    "SELECT 1 FROM instance WHERE provider_ref = ? AND provider_ref <> '' AND state <> 'terminated' LIMIT 1";
 static const char SQL_COUNT[] = "SELECT count(*) FROM instance_group g JOIN node n ON n.group_id = g.id "
                                 "WHERE g.provider = ? AND n.instance_row > 0";
 static const char SQL_SET_ADDRESS[] = "UPDATE instance SET address = ? WHERE id = ?";
@@ -119,4 +122,24 @@ int db_instance_count(struct db_tx *tx, const char *provider, int64_t *ret_count
     if (status == 0)
         *ret_count = db_get_i64(&q);
     return status == 0 ? db_query_status(&q) : status;
+}
+
+static int is_there(struct db_tx *tx, const char *sql, const char *text, bool *ret_there)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, sql);
+    db_bind_text(&q, text);
+    int status = db_query_one(&q);
+    *ret_there = status == 0;
+    return status == STATUS_NOT_FOUND ? 0 : status;
+}
+
+int db_instance_is_known(struct db_tx *tx, const char *instance_id, const char *ref, bool *ret_known)
+{
+    bool known = false;
+    int status = is_there(tx, SQL_KNOWN, instance_id, &known);
+    if (status == 0 && !known && ref[0] != '\0')
+        status = is_there(tx, SQL_KNOWN_REF, ref, &known);
+    *ret_known = known;
+    return status;
 }

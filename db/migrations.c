@@ -76,6 +76,7 @@ EMBED(migration_0058, "migrations/0058_machine_proof.sql");
 EMBED(migration_0059, "migrations/0059_job_command.sql");
 EMBED(migration_0060, "migrations/0060_event_facts.sql");
 EMBED(migration_0061, "migrations/0061_webhook_failed.sql");
+EMBED(migration_0062, "migrations/0062_instance_ref.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -139,6 +140,7 @@ static const struct db_migration migrations[] = {
     {"0059_job_command", migration_0059_data, migration_0059_end},
     {"0060_event_facts", migration_0060_data, migration_0060_end},
     {"0061_webhook_failed", migration_0061_data, migration_0061_end},
+    {"0062_instance_ref", migration_0062_data, migration_0062_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -77,6 +77,8 @@ int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn,
 int db_instance_update(struct db_tx *tx, const struct instance *instance);
 int db_instance_set_address(struct db_tx *tx, int64_t id, const char *address);
 
+/* Whether one that was not ended has this id, or this id of its provider ("": none). */
+int db_instance_is_known(struct db_tx *tx, const char *instance_id, const char *ref, bool *ret_known);
 /* How many of that provider fill a slot. */
 int db_instance_count(struct db_tx *tx, const char *provider, int64_t *ret_count);
 

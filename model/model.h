@@ -455,6 +455,7 @@ ENUM_DECLARE(event_level);
     X(MACHINE_TAKEN, "machine-taken")               \
     X(MACHINE_TROUBLE, "machine-trouble")           \
     X(SPARES_EMPTY, "spares-empty")                 \
+    X(MACHINE_ORPHAN, "machine-orphan")             \
     X(WEBHOOK_TEST, "webhook-test")                 \
     X(WEBHOOK_FAILING, "webhook-failing")           \
     X(WEBHOOK_BACK, "webhook-back")

@@ -54,6 +54,12 @@ struct provider_instance {
     char trouble[PROVIDER_ERROR_MAX]; /* what the provider sees to be wrong with it, one line; "" for nothing */
 };
 
+/* A machine as a provider lists it: by its own id, by ours, or by both. */
+struct provider_listed {
+    char ref[PROVIDER_REF_MAX_BYTES], instance_id[ID_INSTANCE_MAX];
+};
+#define PROVIDER_LISTED_MAX 20000
+
 struct provider;
 
 /* A test of what a provider has to keep to. found hears of each check as it is done. */
@@ -80,6 +86,8 @@ struct provider_ops {
     int (*terminate)(struct provider *p, const struct provider_target *target, const char *key, char *ret_error);
 
     /* optional */
+    /* Those of its machines that are there, pending or running. The caller frees. */
+    int (*list)(struct provider *p, struct provider_listed **ret_list, size_t *ret_count, char *ret_error);
     void (*test)(struct provider *p, const struct provider_test *test);
     void (*free)(struct provider *p);
 };

@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -190,8 +191,34 @@ static int terminate(struct provider *p, const struct provider_target *target, c
     return fake_outcome_end(fake->outcome, 0, error);
 }
 
+static int list(struct provider *p, struct provider_listed **ret_list, size_t *ret_count, char *ret_error)
+{
+    struct fake_provider *fake = (struct fake_provider *)(void *)p;
+    struct provider_listed *listed = own_calloc((size_t)fake->count + 1, sizeof(*listed));
+    size_t count = 0;
+    (void)ret_error;
+    for (int i = 0; i < fake->count; i++) {
+        if (fake->instances[i].gone)
+            continue;
+        text_copy_cut(listed[count].instance_id, sizeof(listed[count].instance_id), fake->instances[i].id);
+        text_copy_cut(listed[count].ref, sizeof(listed[count].ref), fake->instances[i].ref);
+        count++;
+    }
+    *ret_list = listed;
+    *ret_count = count;
+    return 0;
+}
+
 struct provider_driver fake_provider_driver(struct fake_provider *fake)
 {
+    static const struct provider_ops listing = {
+        .name = "fake",
+        .launch = launch,
+        .describe = describe,
+        .reboot = reboot,
+        .terminate = terminate,
+        .list = list,
+    };
     static const struct provider_ops ops = {
         .name = "fake",
         .launch = launch,
@@ -199,5 +226,5 @@ struct provider_driver fake_provider_driver(struct fake_provider *fake)
         .reboot = reboot,
         .terminate = terminate,
     };
-    return (struct provider_driver){&ops, (struct provider *)(void *)fake};
+    return (struct provider_driver){fake->lists ? &listing : &ops, (struct provider *)(void *)fake};
 }

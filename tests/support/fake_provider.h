@@ -49,6 +49,7 @@ struct fake_provider {
     char keys[FAKE_KEYS_MAX][KEY_MAX_BYTES]; /* of effects, once each */
     int key_count;
     int launches, reboots, terminations;            /* effects */
+    bool lists;                                     /* its driver, made from now on, can list its machines */
     bool own_ids;                                   /* it names its machines itself */
     bool full;                                      /* no capacity */
     char no_daemon[NODE_NAME_MAX_BYTES];            /* the scheduler's daemon on this node ends as soon as it begins */

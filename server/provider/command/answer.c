@@ -5,6 +5,7 @@
 #include "server/provider/command/answer.h"
 
 #include "base/json.h"
+#include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -14,6 +15,7 @@
 ENUM_DEFINE(command_action, COMMAND_ACTION_LIST)
 
 #define OUT_BYTES_MAX (64 * 1024)
+#define LIST_BYTES_MAX (8 * 1024 * 1024)
 
 static int status_of_exit(int exit_code)
 {
@@ -47,11 +49,15 @@ static int check_ref(const char *ref)
     return 0;
 }
 
+static int bad_of(const char *name, char *ret_error, const char *why)
+{
+    snprintf(ret_error, PROVIDER_ERROR_MAX, "the answer of %s cannot be read: %.180s", name, why);
+    return STATUS_BACKEND;
+}
+
 static int bad(enum command_action action, char *ret_error, const char *why)
 {
-    snprintf(ret_error, PROVIDER_ERROR_MAX, "the answer of %s cannot be read: %.180s", command_action_text(action),
-             why);
-    return STATUS_BACKEND;
+    return bad_of(command_action_text(action), ret_error, why);
 }
 
 /* 0 when it said that it was done. */
@@ -151,4 +157,52 @@ int command_answer(enum command_action action, const struct command_run *run, st
     if (json_parse(run->out, strlen(run->out), OUT_BYTES_MAX, &json, error) != 0)
         return bad(action, ret_error, error);
     return parse_machine(action, json, &machine, ret_instance, ret_error);
+}
+
+/* --- list ---------------------------------------------------------------------------------------------- */
+
+static int parse_listed(json_t *json, struct provider_listed *ret_listed, char error[JSON_ERROR_MAX])
+{
+    struct provider_listed listed = {.ref = ""};
+    const struct json_field fields[] = {
+        {.name = "ref", .type = JSON_FIELD_TEXT, .target = listed.ref, .size = sizeof(listed.ref), PLAIN},
+        {.name = "instanceId",
+         .type = JSON_FIELD_TEXT,
+         .target = listed.instance_id,
+         .size = sizeof(listed.instance_id),
+         PLAIN}};
+    int status = json_read(json, fields, ARRAY_LEN(fields), error);
+    if (status == 0 && listed.ref[0] == '\0' && listed.instance_id[0] == '\0') {
+        snprintf(error, JSON_ERROR_MAX, "a machine has neither ref nor instanceId");
+        return STATUS_INVALID;
+    }
+    *ret_listed = listed;
+    return status;
+}
+
+int command_list_answer(const struct command_run *run, struct provider_listed **ret_list, size_t *ret_count,
+                        char *ret_error)
+{
+    auto_json json_t *json = NULL;
+    char error[JSON_ERROR_MAX];
+    if (run->status != 0 || run->exit_code != 0 || run->out_cut) {
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "list failed: %s",
+                 run->status != 0 ? status_meaning(run->status)
+                 : run->out_cut   ? "its answer is too long"
+                                  : "it ended with an exit code that is not 0");
+        return run->status == STATUS_TIMEOUT ? STATUS_TIMEOUT : STATUS_BACKEND;
+    }
+    if (json_parse(run->out, strlen(run->out), LIST_BYTES_MAX, &json, error) != 0)
+        return bad_of("list", ret_error, error);
+    const json_t *machines = json_object_get(json, "machines");
+    size_t count = json_array_size(machines);
+    if (!json_is_array(machines) || json_object_size(json) != 1 || count > PROVIDER_LISTED_MAX)
+        return bad_of("list", ret_error, "it must have a list \"machines\" of at most 20000, and nothing else");
+    autofree struct provider_listed *list = own_calloc(count + 1, sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        if (parse_listed(json_array_get(machines, i), &list[i], error) != 0)
+            return bad_of("list", ret_error, error);
+    *ret_list = TAKE(list);
+    *ret_count = count;
+    return 0;
 }

@@ -41,6 +41,10 @@ struct command_run {
 int command_answer(enum command_action action, const struct command_run *run, struct provider_instance *ret_instance,
                    char *ret_error);
 
+/* What the executable "list" said: {"machines": [{"ref": …, "instanceId": …}]}. The caller frees. */
+int command_list_answer(const struct command_run *run, struct provider_listed **ret_list, size_t *ret_count,
+                        char *ret_error);
+
 /* The last line of a text that has something in it, cleaned. */
 void command_last_line(const char *text, char *ret_line, size_t size);
 

@@ -18,6 +18,7 @@
 #define PATH_VARIABLE "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define FIXED_VARIABLES 4 /* PATH, LANG, and two about the provider */
 #define OUT_BYTES_MAX (64 * 1024)
+#define LIST_BYTES_MAX (8 * 1024 * 1024)
 #define VERSION 1
 
 struct provider {
@@ -172,6 +173,36 @@ static int command_terminate(struct provider *p, const struct provider_target *t
     return change(p, COMMAND_ACTION_TERMINATE, target, key, ret_error);
 }
 
+/* An executable of its own, which a site may leave out. */
+static int command_list(struct provider *p, struct provider_listed **ret_list, size_t *ret_count, char *ret_error)
+{
+    autofree char *program = own_printf("%s/list", p->directory);
+    auto_json json_t *request = json_object();
+    json_put_i64(request, "version", VERSION);
+    json_put_text(request, "action", "list");
+    json_put_text(request, "provider", p->name);
+    json_put_i64(request, "timeoutSeconds", p->timeout_ms / 1000);
+    autofree char *input = json_dumps(request, 0);
+    const struct child_options options = {.input = input,
+                                          .input_len = strlen(input),
+                                          .timeout_ms = p->timeout_ms,
+                                          .out_bytes_max = LIST_BYTES_MAX,
+                                          .env = p->environment,
+                                          .directory = "/"};
+    struct child_result result = {0};
+    int status = child_run((const char *const[]){program, NULL}, &options, &result);
+    const struct command_run run = run_of(status, &result);
+    status = command_list_answer(&run, ret_list, ret_count, ret_error);
+    child_result_free(&result);
+    return status;
+}
+
+static bool has_list(const struct provider *p)
+{
+    autofree char *program = own_printf("%s/list", p->directory);
+    return access(program, X_OK) == 0;
+}
+
 static void command_test(struct provider *p, const struct provider_test *test)
 {
     struct provider_test mine = *test;
@@ -233,6 +264,8 @@ int command_new(const struct command_options *options, struct provider_driver *r
     p->self_path = own_strdup(options->self_path);
     p->timeout_ms = options->timeout_ms;
     make_environment(p, options->variables);
+    if (has_list(p))
+        p->ops.list = command_list;
     int status = check_programs(p, ret_error);
     if (status == 0) {
         status = file_make_dirs(p->state_dir, 0700);

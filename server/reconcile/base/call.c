@@ -35,6 +35,7 @@ void reconcile_call_free(struct rcall *call)
     job_snapshot_free(call->snapshot);
     free(call->jobs);
     free(call->places);
+    free(call->listed);
     free(call->move.was);
     free(call);
 }
@@ -217,6 +218,8 @@ static int call_do(struct rcall *call)
         return call_launch(call);
     case CALL_DESCRIBE:
         return call_describe(call);
+    case CALL_LIST:
+        return call->provider.ops->list(call->provider.self, &call->listed, &call->listed_count, call->error);
     }
     return STATUS_UNSUPPORTED;
 }
@@ -267,7 +270,7 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
 static bool is_failure_of_scheduler(const struct rcall *call)
 {
     const bool providers = call->kind == CALL_REBOOT || call->kind == CALL_TERMINATE || call->kind == CALL_LAUNCH ||
-                           call->kind == CALL_DESCRIBE;
+                           call->kind == CALL_DESCRIBE || call->kind == CALL_LIST;
     return call->status < 0 && !providers && call->status != STATUS_CONFLICT && call->status != STATUS_NOT_FOUND &&
            call->status != STATUS_UNSUPPORTED;
 }
@@ -276,7 +279,8 @@ void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
 {
     struct scheduler_link *link = call->link;
     r->calls_in_flight--;
-    if (call->kind == CALL_LAUNCH || call->kind == CALL_TERMINATE || call->kind == CALL_DESCRIBE)
+    if (call->kind == CALL_LAUNCH || call->kind == CALL_TERMINATE || call->kind == CALL_DESCRIBE ||
+        call->kind == CALL_LIST)
         provider_registry_called(r->service->providers, call->provider.ops->name, call->status, call->error,
                                  reconcile_now(r));
     if (link == NULL)

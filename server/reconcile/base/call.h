@@ -33,6 +33,7 @@ enum call_kind {
     CALL_TERMINATE,
     CALL_LAUNCH,
     CALL_DESCRIBE,
+    CALL_LIST,
 };
 
 /* Everything a blocking call needs and answers; it knows nothing of the loop but where to put itself when done. */
@@ -86,6 +87,8 @@ struct rcall {
     struct scheduler_faults *faults;         /* owned */
     struct scheduler_labels *labels;         /* owned */
     bool addressed;
+    struct provider_listed *listed; /* owned */
+    size_t listed_count;
 };
 
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);

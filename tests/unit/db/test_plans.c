@@ -53,6 +53,7 @@ static void call_machines(struct db_tx *tx)
     const struct db_machine_filter all = {.state = -1}, spares = {.provider = "rack", .state = MACHINE_STATE_SPARE};
     struct machine machine = {.name = "m", .id = 999};
     struct machine_use use = {.machine_id = 999, .id = 999};
+    bool known;
     int64_t count;
     db_machine_get(tx, "m", &machine);
     db_machine_get_row(tx, 999, &machine);
@@ -68,6 +69,7 @@ static void call_machines(struct db_tx *tx)
     db_machine_use_faults(tx, 1, 0, &count);
     db_machine_demands(tx, "rack", "", ignore, NULL);
     db_instance_count(tx, "rack", &count);
+    db_instance_is_known(tx, "i", "ref", &known);
 }
 
 static void call_attempts(struct db_tx *tx)

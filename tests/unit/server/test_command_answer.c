@@ -73,8 +73,46 @@ static void test_the_code_reads_what_fits_the_schema(void **state)
     }
 }
 
+static int read_list(const char *out, int exit_code, size_t *ret_count, char *why)
+{
+    const struct command_run run = {.exit_code = exit_code, .out = out, .err = ""};
+    struct provider_listed *list = NULL;
+    int status = command_list_answer(&run, &list, ret_count, why);
+    free(list);
+    return status;
+}
+
+static void test_a_list_is_read_strictly(void **state)
+{
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "{}",
+                                      "{\"machines\":{}}",
+                                      "{\"machines\":[1]}",
+                                      "{\"machines\":[{}]}",
+                                      "{\"machines\":[{\"ref\":\"\"}]}",
+                                      "{\"machines\":[{\"ref\":\"a b\"}]}",
+                                      "{\"machines\":[{\"ref\":7}]}",
+                                      "{\"machines\":[{\"ref\":\"a\",\"colour\":\"red\"}]}",
+                                      "{\"machines\":[],\"more\":1}"};
+    char why[PROVIDER_ERROR_MAX];
+    size_t count = 99;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (read_list(bad[i], 0, &count, why) != STATUS_BACKEND)
+            fail_msg("taken: %s", bad[i]);
+    assert_int_equal(read_list("{\"machines\":[]}", 4, &count, why), STATUS_BACKEND);
+    assert_int_equal(count, 99);
+    assert_int_equal(read_list("{\"machines\":[]}", 0, &count, why), 0);
+    assert_int_equal(count, 0);
+    assert_int_equal(
+        read_list("{\"machines\":[{\"ref\":\"a\"},{\"instanceId\":\"i-1\",\"ref\":\"b\"}]}", 0, &count, why), 0);
+    assert_int_equal(count, 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_code_reads_what_fits_the_schema)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_code_reads_what_fits_the_schema),
+                                       cmocka_unit_test(test_a_list_is_read_strictly)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
