@@ -189,7 +189,7 @@ static void test_a_damaged_header_ends_in_words(void **state)
     struct paths p = paths_of(w);
     autofree char *data = NULL;
     size_t len = 0;
-    static const char damage[] = {127, -1};
+    static const char damage[] = {127};
     MUST(world_open(w, 0));
     populate(w);
     world_close(w);
