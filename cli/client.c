@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/yaml.h"
 
 #include <string.h>
@@ -28,14 +29,16 @@ static int check_profile(struct cli *cli, const char *path)
         return cli_usage(cli, "%s must be a mapping with url, token, fingerprint, caFile or cluster", path);
     json_object_foreach(cli->profile, name, value)
     {
-        size_t i = 0;
-        while (i < ARRAY_LEN(keys) && !text_equal(keys[i], name))
-            i++;
-        if (i == ARRAY_LEN(keys))
-            return cli_usage(cli,
-                             "%s: \"%s\" is not a key; keys are url, token, fingerprint, caFile, cluster, contexts and "
-                             "current",
-                             path, name);
+        struct nearest nearest = {.word = name};
+        bool known = false;
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+            known = known || text_equal(keys[i], name);
+            nearest_see(&nearest, keys[i]);
+        }
+        if (!known) {
+            autofree char *unknown = nearest_say(&nearest);
+            return cli_usage(cli, "%s: %s", path, unknown);
+        }
         if (text_equal(name, "contexts") ? !json_is_object(value) : !json_is_string(value))
             return cli_usage(cli, "%s: %s must be a text", path, name);
     }
