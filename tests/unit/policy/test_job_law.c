@@ -1,4 +1,4 @@
-/* Laws that hold for each training job in each of 2,000 random worlds: limits, nodes that are left out, an end. */
+/* Laws that hold for each training job in each of 300 random worlds: limits, nodes that are left out, an end. */
 #include "job_world.h"
 
 static uint64_t chance;
@@ -112,7 +112,7 @@ static void test_random_worlds(void **state)
 {
     int completed = 0, failed = 0;
     (void)state;
-    for (uint64_t seed = 1; seed <= 2000; seed++) {
+    for (uint64_t seed = 1; seed <= 300; seed++) {
         chance = seed;
         AUTO(world) struct world *w = world_new(1 + roll(4), roll(3));
         w->spec.retries_max = roll(3) == 0 ? JOB_NO_LIMIT : roll(8);
@@ -147,7 +147,7 @@ static void test_random_worlds(void **state)
         completed += w->record->state == JOB_COMPLETED;
         failed += w->record->state == JOB_FAILED;
     }
-    assert_true(completed > 100 && failed > 100); /* else the worlds show one thing only */
+    assert_true(completed > 20 && failed > 20); /* else the worlds show one thing only */
 }
 
 int main(void)
