@@ -167,8 +167,10 @@ test('a state directory that is removed under hpd: not ready, and nothing is ack
 });
 
 test('a limit of file sizes is a full disk, and too few descriptors are an error at the start', async () => {
-  const world = new Local({ speakers: true });
-  world.wrapper = ['/bin/sh', '-c', 'ulimit -f 3000; exec "$@"', 'sh']; // of 512 bytes: above what the schema takes
+  const world = await new Local({ speakers: true }).start();
+  await world.stopHpd();
+  const blocks = Math.ceil((statSync(join(world.state, 'holdfast.db')).size + 500000) / 512); // more than the schema takes
+  world.wrapper = ['/bin/sh', '-c', `ulimit -f ${blocks}; exec "$@"`, 'sh'];
   await world.start();
   try {
     const seen = new Set();
