@@ -1,5 +1,5 @@
 /*
- * What Kubernetes answers and what people write of it: the first byte says whether the rest is a kubeconfig, what a credential plugin
+ * What Kubernetes answers and what people write of it: the first byte, from '0' on, says whether the rest is a kubeconfig, what a credential plugin
  * printed, a line of a watch, or a node that is cordoned and given back by the patches made for it, or that is to carry labels.
  */
 // ROOMS: server base model
@@ -113,6 +113,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     autofree char *text = fuzz_text(data + 1, size - 1);
-    readers[data[0] % ARRAY_LEN(readers)](text, size - 1);
+    readers[(uint8_t)(data[0] - '0') % ARRAY_LEN(readers)](text, size - 1);
     return 0;
 }
