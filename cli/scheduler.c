@@ -52,7 +52,7 @@ int cli_scheduler_list(struct cli *cli)
                                                 {"SEEN", "_seen"},
                                                 {"NODES", "nodeCount"},
                                                 {"CLUSTERS", "clusters"},
-                                                {"SPOKEN TO BY", "transport"},
+                                                {"TRANSPORT", "transport"},
                                                 {"WHY", "error"}};
     auto_json json_t *view = NULL;
     size_t i;
@@ -83,7 +83,7 @@ int cli_scheduler_describe(struct cli *cli)
                   {"State", "scheduler.state"},
                   {"Since", "scheduler.since"},
                   {"Why", "scheduler.error"},
-                  {"Spoken to by", "scheduler.transport"},
+                  {"Transport", "scheduler.transport"},
                   {"Configuration", "scheduler.configuration"},
                   {"Strategy", "scheduler.strategy"},
                   {"Drift", "scheduler.drift"},

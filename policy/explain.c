@@ -18,10 +18,14 @@
 static void tell_head(struct text *out, const struct decision *decision, const char *node_name)
 {
     static const char *const words[] = {
-        [ACTION_NONE] = "nothing is done",         [ACTION_WATCH] = "watched, nothing is done",
-        [ACTION_MARK] = "marked, not repaired",    [ACTION_HOLD] = "held, its repair waits",
-        [ACTION_RESET] = "one device to be reset", [ACTION_REBOOT] = "to be rebooted",
-        [ACTION_REPLACE] = "to be replaced",       [ACTION_SUPPORT] = "held for a person",
+        [ACTION_NONE] = "nothing is done",
+        [ACTION_WATCH] = "watched, nothing is done",
+        [ACTION_MARK] = "not repaired (NodeRecovery None)",
+        [ACTION_HOLD] = "held, its repair waits",
+        [ACTION_RESET] = "one device to be reset",
+        [ACTION_REBOOT] = "to be rebooted",
+        [ACTION_REPLACE] = "to be replaced",
+        [ACTION_SUPPORT] = "held for a person",
     };
     char time[POLICY_TIME_MAX];
     text_printf(out, "%s: %s. Rule %s, decided at %s.\n\n", node_name, words[decision->action],
@@ -157,7 +161,7 @@ static const char *next_of(const struct decision *decision)
     case ACTION_WATCH:
         return "Nothing is done to the node. The next evidence is weighed together with this.";
     case ACTION_MARK:
-        return "The node takes no new work. With NodeRecovery None a person repairs it and gives it back.";
+        return "Nothing is repaired, as NodeRecovery is None. A person repairs the node and releases it.";
     case ACTION_HOLD:
         return "The node takes no new work. Its repair is weighed again with what is true then.";
     case ACTION_SUPPORT:

@@ -87,7 +87,7 @@ static bool recovery_lets(const struct policy_snapshot *snapshot, const struct p
     }
     policy_gate(decision, GATE_RECOVERY, GATE_RESULT_FAILED, "NodeRecovery is None");
     policy_rule(decision, ACTION_MARK, RULE_RECOVERY_NONE);
-    policy_add(decision, "Marked only, as the cluster's NodeRecovery is None.");
+    policy_add(decision, "Not repaired: the cluster's NodeRecovery is None.");
     policy_refuse(decision, outcome->action, "NodeRecovery is None: the cluster's owner repairs by hand");
     return false;
 }

@@ -1,6 +1,6 @@
 // Repairs that wait for a person: on a phone first. Evidence, the jobs hit, both answers, and several at once.
 import { ask, maybe, pages, segment } from './api.js';
-import { answer } from './answer.js';
+import { answer, verb } from './answer.js';
 import { confirm, jobsHit, jobsOn, reasonField, say } from './dialog.js';
 import { clusterPath, h, link, nodeLink, path, same, table, theirs } from './dom.js';
 import { ago, plural, sentence } from './format.js';
@@ -26,10 +26,10 @@ async function readAll() {
   return { items, more, jobs: new Map(jobs), evidence: new Map(evidence), before: before.items.filter((a) => a.state !== 'asked') };
 }
 
-const verb = (a) => (a.action === 'replace' ? 'Replace' : 'Reboot');
 const DOES = {
-  reboot: 'The node is cordoned and its jobs may finish within the limit of the policy. Then the machine reboots, is checked and returns to service.',
-  replace: 'The node is cordoned and its jobs may finish within the limit of the policy. Then the machine is terminated and a new one takes its place under the same name.',
+  reset: 'The node is cordoned and its jobs leave as the policy says. Then the GPU is reset and checked, and the node returns to service.',
+  reboot: 'The node is cordoned and its jobs leave as the policy says. Then the machine reboots, is checked and returns to service.',
+  replace: 'The node is cordoned and its jobs leave as the policy says. Then the machine is terminated and a new one takes its place under the same name.',
 };
 
 function evidenceView(explained) {

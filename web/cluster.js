@@ -155,7 +155,7 @@ const nodeTable = (ctx, cluster, found) => {
   return [table([['Node', (n) => nodeLink(cluster, n.name), 'nowrap'], ['Stands', lookBadge, 'nowrap'],
     ['Reason', (n) => [n.optedOut && badge('opted out', 'plain'), n.optedOut && ' ', told(n.reason)]], ['Group', (n) => n.group],
     ['For', (n) => since(n.stateSince), 'nowrap'], ['Next look', (n) => n.retryAt && ago(n.retryAt), 'nowrap']],
-    found.slice(0, shown), { key: (n) => n.name, nothing: 'No node is like that. Clear the filter to see all.' }),
+    found.slice(0, shown), { key: (n) => n.name, nothing: 'No node matches. Clear the filter to see all.' }),
   found.length > shown && h('button', { type: 'button', key: 'more', onclick: () => {
     ctx.memory.rows = shown + 200;
     ctx.draw();
@@ -192,7 +192,7 @@ export const cluster = {
         ctx.may('operator') && !view.pause && actionButton('Pause', () => pause(ctx, cluster)))),
       headlineView(data),
       h('section', { key: 'waiting', id: 'waiting' }, h('h2', {}, 'Waiting for you', waiting.length > 0 && h('span', { class: 'count' }, `${waiting.length}`)),
-        waiting.length > 0 ? h('ul', { class: 'items' }, waiting) : h('p', { class: 'quiet' }, data.reading ? 'Reading …' : 'Nothing. You can go back to sleep.')),
+        waiting.length > 0 ? h('ul', { class: 'items' }, waiting) : h('p', { class: 'quiet' }, data.reading ? 'Reading …' : 'Nothing needs a person now.')),
       (view.activeOperations.length > 0 || itself.length > 0) && h('section', { key: 'going' }, h('h2', {}, 'Going on by itself'),
         operations(cluster, view.activeOperations), itself.length > 0 && h('ul', { class: 'items' }, itself)),
       h('section', { key: 'fleet' }, h('h2', {}, 'Fleet'), toolbar(ctx, { nodes: shown, view }), timeLine(ctx), h('div', { 'data-own': '', key: 'map', id: 'map' }),

@@ -1,7 +1,7 @@
 // A question before something is done: what it does, to which jobs, and one button that does it.
 import { flat, h, patch } from './dom.js';
 import { duration, plural } from './format.js';
-import { ask, segment } from './api.js';
+import { pages, segment } from './api.js';
 import { hosts } from './hosts.js';
 
 // run(values) does it and returns what is said then; values are those of the fields by name.
@@ -42,7 +42,7 @@ export const reasonField = (label = 'Reason (optional)') => h('label', {}, label
 // The jobs that run on each of some nodes of a cluster now: Map of node to jobs, or why that is not known.
 export async function jobsOn(cluster) {
   try {
-    const { items } = await ask(`clusters/${segment(cluster)}/jobs?limit=1000`);
+    const { items } = await pages(`clusters/${segment(cluster)}/jobs`, { limit: 1000 });
     const on = new Map();
     for (const job of items.filter((j) => /^(RUNNING|RESIZING|SUSPENDED|COMPLETING|CONFIGURING)/.test(j.state)))
       for (const node of hosts(job.nodes)) on.set(node, [...(on.get(node) ?? []), job]);

@@ -75,7 +75,7 @@ export const create = {
         submit(ctx, false);
       } }, h('div', { class: 'toolbar' }, field(ctx, form, 'name', 'Name', { required: true }),
         choose('scheduler', 'Scheduler', [...schedulers.map((s) => [s, s]), ['none', 'none']]),
-        choose('recovery', 'Repairs by itself', [['Automatic', 'yes'], ['None', 'no: broken nodes are only cordoned']])),
+        choose('recovery', 'Automatic repairs', [['Automatic', 'yes'], ['None', 'no: faults are shown, nothing is repaired']])),
       form.groups.map((g, i) => groupFields(ctx, g, i, form)),
       h('div', { class: 'row' }, h('button', { type: 'button', onclick: () => {
         form.groups.push({ name: '', instanceCount: '1' });

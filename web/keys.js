@@ -57,7 +57,7 @@ export function openSearch(signedIn) {
       dialog.close();
       location.hash = hash;
     } }, h('strong', {}, text), h('span', { class: 'quiet' }, kind))) : [h('li',
-      { class: 'quiet', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nothing is called so.')]);
+      { class: 'quiet', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'No match.')]);
     if (shown.length) input.setAttribute('aria-activedescendant', `found-${at}`);
     else input.removeAttribute('aria-activedescendant');
   }

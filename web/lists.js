@@ -86,7 +86,7 @@ export const audit = listView({
   filters: [clusterFilter, { name: 'outcome', label: 'Outcome', options: ['succeeded', 'refused', 'failed'] },
     { name: 'actor', label: 'Actor', text: true, placeholder: 'token:ann', local: true, fits: hasWords('actor') },
     { name: 'operation', label: 'Operation', text: true, placeholder: 'node.reboot', local: true, fits: hasWords('operation', 'resource') }],
-  columns: () => [['When', (a) => when(a.at), 'nowrap'], ['Actor', (a) => a.actor ?? 'nobody known'],
+  columns: () => [['When', (a) => when(a.at), 'nowrap'], ['Actor', (a) => a.actor ?? 'unknown'],
     ['Operation', (a) => [a.operation, a.count > 1 && ` ×${a.count}`]], ['On', (a) => [a.cluster, a.resource].filter(Boolean).join(' / ')],
     ['Outcome', (a) => [badge(a.outcome), a.code && ` ${a.code}`]], ['From', (a) => a.peer]],
   nothing: h('p', {}, 'No change was asked for yet. Each change and each refusal is kept here, with who asked and from where.'),

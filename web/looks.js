@@ -5,7 +5,7 @@ export const LOOKS = {
   failed: { label: 'failed', glyph: '✕', tone: 'bad', says: 'A person is needed.' },
   unhealthy: { label: 'unhealthy', glyph: '!', tone: 'bad', says: 'In service, with an open fault.' },
   held: { label: 'held', glyph: '‖', tone: 'warn', says: 'Out of scheduling, waiting.' },
-  unknown: { label: 'health unknown', glyph: '?', tone: 'warn', says: 'Nobody has looked lately.' },
+  unknown: { label: 'health unknown', glyph: '?', tone: 'warn', says: 'Agent not seen, or its checks have not run.' },
   degraded: { label: 'degraded', glyph: '▲', tone: 'warn', says: 'In service with a warning.' },
   noted: { label: 'noted', glyph: '•', tone: 'note', says: 'In service, with a reason beside it, such as a drain by a person.' },
   repairing: { label: 'repairing', glyph: '↻', tone: 'work', says: 'An operation is at work.' },

@@ -1,7 +1,7 @@
 // One node: why it is as it is in words, what a person can do, what it is made of, and all that happened to it.
 import { ask, maybe, query, segment } from './api.js';
 import { actionButtons, operationsOf } from './actions.js';
-import { answer } from './answer.js';
+import { answer, verb } from './answer.js';
 import { jobLine, jobsOn, say } from './dialog.js';
 import { clusterPath, copy, facts, h, link, path, same, table } from './dom.js';
 import { ago, plural, since, told, when } from './format.js';
@@ -72,7 +72,7 @@ function approvalCard(ctx, approval) {
     ctx.again();
   };
   return h('div', { class: 'item', key: `approval-${approval.id}` },
-    h('div', { class: 'what' }, h('strong', {}, `${approval.action === 'replace' ? 'Replace' : 'Reboot'} waits for an approval`),
+    h('div', { class: 'what' }, h('strong', {}, `${verb(approval)} waits for an approval`),
     h('p', {}, 'Asked ', ago(approval.askedAt), ', expires ', ago(approval.expiresAt), '.')),
     h('div', { class: 'row' }, ctx.may('operator') && h('button', { type: 'button', class: 'primary', onclick: one(true) }, 'Approve'),
       ctx.may('operator') && h('button', { type: 'button', onclick: one(false) }, 'Reject'), link(path('approvals', approval.id), 'With a reason')));
@@ -141,7 +141,7 @@ export const node = {
           facts([['Reason', view.reason && h('span', { id: 'reason' }, told(view.reason))], ['Health', badge(view.health)],
           ['Health since', ago(view.healthSince)], ['Looked at again', ago(view.retryAt)], ['Instance', view.instanceId], ['Provider id', view.providerRef],
           ['Machine', view.instanceState], ['Address', view.address], ['Boot', ago(view.bootAt)],
-          ['Agent heard', ago(view.live?.lastHeartbeatAt)],
+          ['Agent seen', ago(view.live?.lastHeartbeatAt)],
             ['Clock skew', view.live && Math.abs(view.live.clockSkewMs) > 500 ? `${view.live.clockSkewMs} ms` : undefined], ['UltraServer', view.ultraserver]]),
         h('h3', {}, 'Jobs'), jobsView(data))),
       timelineView(ctx, data),

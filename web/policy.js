@@ -14,15 +14,14 @@ const EXAMPLE = 'version: 1\nclasses:\n  gpu: {mode: approve}\n';
 /* --- what if ---------------------------------------------------------------------------------------------------- */
 
 // In parts of a hundred nodes, as far as hpd says that there are more.
-async function replay(cluster, document, days, heard) {
-  const sum = { items: [], nodes: 0, decisions: 0, same: 0, different: 0, unknown: 0 };
+async function replay(cluster, document, days, sum, heard) {
   const since = new Date(Date.now() - days * 86400000).toISOString();
   for (let after; ;) {
     const part = await post(`clusters/${segment(cluster)}/policies/diff`, { document, since, ...(after ? { after } : {}) });
     for (const name of ['nodes', 'decisions', 'same', 'different', 'unknown']) sum[name] += part[name];
     sum.items.push(...part.items.map((i) => ({ ...i, cluster })));
-    heard(sum);
-    if (!part.next) return sum;
+    heard();
+    if (!part.next) return;
     after = part.next;
   }
 }
@@ -34,7 +33,8 @@ async function tryOut(ctx, data, form) {
   ctx.draw();
   try {
     memory.valid = await post('policy/validate', { document });
-    for (const one of cluster ? [cluster] : data.clusters) await replay(one, document, Number(days), (sum) => {
+    const sum = { items: [], nodes: 0, decisions: 0, same: 0, different: 0, unknown: 0 };
+    for (const one of cluster ? [cluster] : data.clusters) await replay(one, document, Number(days), sum, () => {
       memory.trial = sum;
       ctx.draw();
     });
@@ -89,7 +89,7 @@ const whatIf = (ctx, data) => h('section', { key: 'whatif' }, h('h2', {}, 'What 
 const versionTable = (versions) => table([['Version', (v) => link(path('policy', 'versions', `${v.version}`), `${v.version}`)], ['By', (v) => v.author],
   ['When', (v) => ago(v.createdAt)], ['Comment', (v) => [v.comment, v.restores && ` restores version ${v.restores}`]]], versions,
   { key: (v) => `${v.version}`,
-  nothing: 'There is no policy document yet: the built-in settings count. Apply one below or with hpctl policy apply -f docs/examples/policy.yaml' });
+  nothing: 'No policy document yet: the built-in settings apply. Apply one under What if, or with hpctl policy apply -f docs/examples/policy.yaml' });
 
 function settingsView(ctx, data) {
   const sought = (ctx.query.q ?? '').toLowerCase();
@@ -100,7 +100,7 @@ function settingsView(ctx, data) {
     h('label', { class: 'grow' }, 'Filter', h('input', { type: 'search', value: ctx.query.q ?? '', oninput: (e) => ctx.set({ q: e.target.value }) }))),
     table([['Setting', (s) => h('code', {}, s.name), 'nowrap'], ['Value', (s) => `${s.value}`],
       ['Default', (s) => (s.value === s.default ? '' : `${s.default}`)], ['From', (s) => badge(s.source, s.source === 'default' ? 'plain' : 'note')],
-      ['Means', (s) => s.description, 'wide']], all, { key: (s) => s.name, nothing: 'No setting is called so.' }));
+      ['Means', (s) => s.description, 'wide']], all, { key: (s) => s.name, nothing: 'No setting matches.' }));
 }
 
 export const policy = {

@@ -1,6 +1,6 @@
 // How a cluster stands: the headline, what waits for a person, and what goes on by itself. The answer at 3 a.m.
 import { ask, maybe, post, query, segment } from './api.js';
-import { answer } from './answer.js';
+import { answer, verb } from './answer.js';
 import { confirm, reasonField, say } from './dialog.js';
 import { clusterPath, h, link, nodeLink, nodePath, path } from './dom.js';
 import { ago, list, plural, sentence, since, told } from './format.js';
@@ -27,7 +27,7 @@ export function headline({ view, approvals = [], incidents = [] }) {
   const failed = view.nodesByState.failed ?? 0;
   const repairing = view.nodesByState.repairing ?? 0;
   if (view.state === 'failed') parts.push(['bad', `cluster failed${view.failureMessage ? `: ${view.failureMessage}` : ''}`]);
-  for (const i of incidents) parts.push(['bad', `${i.level} ${i.domain} down (${plural(i.affected, 'node')})`]);
+  for (const i of incidents) parts.push(['bad', `${i.level} ${i.domain} ${{ network: 'has network faults', power: 'has power faults' }[i.cause] ?? 'down'} (${plural(i.affected, 'node')})`]);
   const open = groups.filter((g) => g.breaker.open).map((g) => g.name);
   if (open.length) parts.push(['bad', `breaker open in ${list(open)}`]);
   if (failed) parts.push(['bad', `${failed} failed`]);
@@ -142,8 +142,6 @@ function hits(jobs, node) {
   return on.length === 0 ? 'No job runs on it.' : h('strong', {}, `Hits ${list(on.map((j) => `job ${j.id}${j.name ? ` ${j.name}` : ''} (${plural(j.nodeCount, 'node')})`))}.`);
 }
 
-const verb = (a) => (a.action === 'replace' ? 'Replace' : 'Reboot');
-
 function approvalItem(ctx, cluster, a, jobs) {
   const operator = ctx.may('operator');
   return item({ key: `approval-${a.id}`, title: [`${verb(a)} `, nodeLink(cluster, a.node), '?'], detail: [told(a.sentence), ' Asked ', ago(a.askedAt), '. ', hits(jobs, a.node)],
@@ -181,7 +179,7 @@ export function waitingItems(ctx, { view, approvals, incidents, jobs }, causes) 
       detail: `${plural(g.protection.failedInARow ?? 0, 'new machine')} in a row did not come up. Check the image and the provider, then resume.`,
       command: operator ? undefined : `hpctl group resume ${g.name} --cluster ${cluster}`,
       buttons: operator && [actionButton('Resume', () => resumeGroup(ctx, cluster, g.name))] }));
-    if (g.capacity.short) items.push(item({ key: `capacity-${g.name}`, title: `No machine to be had for group ${g.name}`,
+    if (g.capacity.short) items.push(item({ key: `capacity-${g.name}`, title: `No machine available for group ${g.name}`,
       detail: ['The provider had none for ', since(g.capacity.since), '. It is asked again ', ago(g.capacity.askedAgainAt), '.'] }));
     if (g.failureMessage) items.push(item({ key: `group-${g.name}`, title: `Group ${g.name}: ${g.state}`, detail: g.failureMessage }));
   }

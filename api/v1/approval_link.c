@@ -167,7 +167,9 @@ static void reply_page(struct api_call *call, const struct approval *approval, i
     (void)service_names(call->service, 0, approval->node_id, 0, &names);
     bool open = approval->state == APPROVAL_STATE_ASKED;
     add_head(&page, below);
-    text_add(&page, approval->action == ACTION_REPLACE ? "Replace " : "Reboot ");
+    text_add(&page, approval->action == ACTION_REPLACE ? "Replace "
+                    : approval->action == ACTION_RESET ? "Reset "
+                                                       : "Reboot ");
     add_escaped(&page, names.node);
     text_add(&page, open ? "?</h1>\n<p class=\"quiet\">Cluster " : "</h1>\n<p class=\"quiet\">Cluster ");
     add_escaped(&page, names.cluster);

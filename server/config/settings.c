@@ -82,11 +82,11 @@ const struct setting settings[] = {
     DURATION("recovery", "rebootProviderDeadline", reconcile.reboot_provider_ms, MS_PER_S, MS_PER_DAY,
              "how long a reboot by the provider, where rebootMethods names it, may take until the new boot; then the "
              "next method is tried"),
-    DURATION(
-        "recovery", "rebootStuckAfter", reconcile.reboot_stuck_ms, MS_PER_S, MS_PER_DAY,
-        "a machine that is heard for so long after it accepted a reboot does not go down: the next method is tried"),
+    DURATION("recovery", "rebootStuckAfter", reconcile.reboot_stuck_ms, MS_PER_S, MS_PER_DAY,
+             "a machine that still reports its old boot this long after an accepted reboot counts as stuck: the next "
+             "method is tried"),
     DURATION("recovery", "rebootDelay", reconcile.reboot_delay_ms, 0, 10 * MS_PER_MIN,
-             "how long an agent waits with its reboot after it has told those who are logged in"),
+             "how long an agent waits before it reboots, after its message to logged-in users"),
     SERVER_DURATION("recovery", "retryMin", reconcile.retry_min_ms, 10, MS_PER_HOUR,
                     "the first pause between tries of a step"),
     SERVER_DURATION("recovery", "retryMax", reconcile.retry_max_ms, 10, MS_PER_HOUR, "what that pause grows to"),

@@ -140,8 +140,8 @@ static void a_yes_that_runs_out_says_so(void **state)
     sim_run(&sim, 2 * MS_PER_DAY);
     assert_int_equal(newest(&sim).state, APPROVAL_STATE_EXPIRED);
     assert_int_equal(answer(&sim, true), STATUS_CONFLICT);
-    assert_int_equal(sim_events(&sim, "gpu-3", EVENT_KIND_APPROVAL, "ran out before it could begin"), 1);
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_APPROVAL, "nobody answered in time"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-3", EVENT_KIND_APPROVAL, "expired before it could begin"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_APPROVAL, "expired without an answer"), 1);
     assert_non_null(strstr(sim_read(&sim, "gpu-3").row.reason, "ran out"));
     assert_int_equal(sim.provider.reboots, 1);
     sim_close(&sim);

@@ -37,8 +37,8 @@ static int end(struct turn *turn, struct rnode *node, const struct approval *app
         return status;
     turn_about(turn, approval->uid, approval_state_text(state), "");
     return turn_event(turn, EVENT_LEVEL_INFO, EVENT_KIND_APPROVAL, node, NULL,
-                      "nobody needs to answer any more whether it gets a %s: the question (%s) is withdrawn",
-                      action_text(approval->action), approval->uid);
+                      "approval request for a %s (%s) withdrawn: no longer needed", action_text(approval->action),
+                      approval->uid);
 }
 
 static int tell_overdue(const void *row, void *arg)
@@ -51,14 +51,11 @@ static int tell_overdue(const void *row, void *arg)
         return 0;
     turn_about(turn, approval->uid, approval_state_text(APPROVAL_STATE_EXPIRED), approval->answered_by);
     if (approval->state == APPROVAL_STATE_APPROVED)
-        return turn_event(
-            turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
-            "the approval of %s to a %s ran out before it could begin; it is asked for again when something "
-            "new is seen",
-            approval->answered_by, action);
+        return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
+                          "approval by %s of a %s expired before it could begin; new evidence asks again",
+                          approval->answered_by, action);
     return turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_APPROVAL, node, NULL,
-                      "nobody answered in time whether it gets a %s; it is asked for again when something new is seen",
-                      action);
+                      "approval request for a %s expired without an answer; new evidence asks again", action);
 }
 
 /* What has run out ends, and that is told. */

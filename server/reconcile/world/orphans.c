@@ -149,8 +149,8 @@ static int tell(struct turn *turn, const struct orphan *orphan)
     struct event event = {.at = turn->now, .level = EVENT_LEVEL_WARN, .kind = EVENT_KIND_MACHINE_ORPHAN};
     const char *ref = orphan->ref[0] != '\0' ? orphan->ref : orphan->instance_id;
     snprintf(event.message, sizeof(event.message),
-             "the provider %s has a machine %s that fills no slot: end it there, if it is nobody else's",
-             orphan->provider, ref);
+             "provider %s lists machine %s, which fills no slot. End it there if nobody uses it.", orphan->provider,
+             ref);
     turn->event_count++;
     return db_event_insert(turn->tx, &event);
 }

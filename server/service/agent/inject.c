@@ -85,8 +85,7 @@ static int check_alive(const struct injection *injection, const struct place *pl
     if (speaks)
         return 0;
     return problem_say(injection->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                       "No agent of \"%s\" speaks, so nobody would write the line. Wait until the node is alive.",
-                       place->node.name);
+                       "The agent of \"%s\" is not connected. Wait until it is seen.", place->node.name);
 }
 
 static int inject_write(struct db_tx *tx, void *arg)

@@ -94,7 +94,7 @@ static int find_by_token(struct db_tx *tx, struct reporting *reporting)
     int64_t seen_at = status == 0 ? machine_registry_seen_at(reporting->s->machines, machine->id) : 0;
     if (status == 0 && machine->has_agent && seen_at != 0 && reporting->now_ms - seen_at < MACHINE_SILENT_MS)
         return problem_say(reporting->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                           "Another agent speaks for the machine \"%s\". Is the name right? Stop that one first.",
+                           "Another agent is connected as machine \"%s\". Check the name, or stop that agent.",
                            machine->name);
     return status;
 }

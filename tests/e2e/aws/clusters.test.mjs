@@ -105,7 +105,7 @@ test('DescribeCluster by name and by ARN', async () => {
   assert.equal(one.CreationTime.getTime(), times.alpha);
   assert.equal(one.NodeRecovery, 'None');
   assert.equal(one.NodeProvisioningMode, 'Continuous');
-  assert.deepEqual(one.InstanceGroups.map((g) => [g.InstanceGroupName, g.InstanceType, g.TargetCount, g.Status]), [['cpu', 'manual', 1, 'Creating'], ['gpu', 'ml.p5.48xlarge', 3, 'Creating']]);
+  assert.deepEqual(one.InstanceGroups.map((g) => [g.InstanceGroupName, g.InstanceType, g.TargetCount, g.Status]), [['gpu', 'ml.p5.48xlarge', 3, 'Creating'], ['cpu', 'manual', 1, 'Creating']]);
   const two = await client.send(new sdk.DescribeClusterCommand({ ClusterName: one.ClusterArn }));
   assert.deepEqual({ ...two, $metadata: 0 }, { ...one, $metadata: 0 });
   const elsewhere = one.ClusterArn.replace('us-west-2', 'eu-x-1'); // one cluster, seen from another region

@@ -95,7 +95,7 @@ for (const way of ['here', 'rest+ssh']) describe(`a Slurm spoken to by ${way}`, 
     const first = world.hpctl('apply', '-f', path, '--yes');
     assert.equal(first.code, 0, first.err);
     const shown = await ask('/v1/clusters/site', 200, 'describeCluster');
-    assert.deepEqual(shown.instanceGroups.map((g) => [g.name, g.instanceCount, g.nodesFrom]), [['prep', 2, { feature: 'cpu' }], ['train', 4, { partition: 'gpu', feature: 'h100' }]]);
+    assert.deepEqual(shown.instanceGroups.map((g) => [g.name, g.instanceCount, g.nodesFrom]), [['train', 4, { partition: 'gpu', feature: 'h100' }], ['prep', 2, { feature: 'cpu' }]]);
     assert.deepEqual(world.json('node', 'list', '--group', 'train').map((n) => n.name), ['gpu-1', 'gpu-2', 'gpu-3', 'gpu-4']);
     assert.match(world.hpctl('apply', '-f', path, '--yes').out, /is what the file says/);
     assert.match(world.hpctl('apply', '-f', file('export.yaml', world.hpctl('cluster', 'export', 'site').out), '--yes').out, /is what the file says/);

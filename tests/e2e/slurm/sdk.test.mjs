@@ -30,9 +30,9 @@ test('from Creating to InService with a controller, a login and compute nodes', 
   }, WAIT_MS);
   assert.deepEqual(cluster.Orchestrator, { Slurm: {} });
   assert.deepEqual(cluster.InstanceGroups.map((g) => [g.InstanceGroupName, g.CurrentCount, g.Status, g.SlurmConfig]), [
+    ['head', 1, 'InService', { NodeType: 'Controller' }],
     ['API', 1, 'InService', { NodeType: 'Login' }],
     ['gpu', 4, 'InService', { NodeType: 'Compute', PartitionNames: ['train'] }],
-    ['head', 1, 'InService', { NodeType: 'Controller' }],
   ]);
   await until('four idle nodes in Slurm', () => world.states().filter((s) => s === 'idle').length === 4);
 });
