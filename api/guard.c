@@ -29,6 +29,8 @@ static const char REFUSAL[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: applica
 _Static_assert(sizeof(REFUSAL_BODY) - 1 == 199, "the length that the head says");
 
 static _Atomic(struct guard *) *_Atomic guards;
+/* Only who begins guards reads connections: the sessions of others (libcurl) have no descriptor that could be asked for here. */
+static _Thread_local bool reads_here;
 
 static void guards_init(void)
 {
@@ -45,6 +47,7 @@ bool guard_begin(struct guard *guard, int fd, bool tls)
     if (fd < 0 || fd >= GUARDS_MAX)
         return false;
     atomic_store(&guards[fd], guard);
+    reads_here = true;
     return true;
 }
 
@@ -112,7 +115,7 @@ static ssize_t judge(struct guard *guard, struct gnutls_session_int *session, co
 
 ssize_t recv(int fd, void *data, size_t len, int flags)
 {
-    struct guard *guard = guard_of(fd);
+    struct guard *guard = reads_here ? guard_of(fd) : NULL;
     if (guard == NULL || guard->tls || (flags & MSG_PEEK) != 0)
         return receive(fd, data, len, flags);
     if (guard->strict.state == STRICT_BAD)
@@ -136,7 +139,7 @@ ssize_t gnutls_record_recv(struct gnutls_session_int *session, void *data, size_
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_record_recv);
-    struct guard *guard = guard_of(gnutls_transport_get_int(session));
+    struct guard *guard = reads_here ? guard_of(gnutls_transport_get_int(session)) : NULL;
     if (guard == NULL || !guard->tls)
         return record_recv(session, data, len);
     if (guard->strict.state == STRICT_BAD)

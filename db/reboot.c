@@ -6,7 +6,8 @@
 static const char SQL_WRITE[] =
     "INSERT INTO reboot_try (operation_id, number, method, outcome, began_at, accepted_at, deadline_at, ended_at, "
     "detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, "
-    "accepted_at = excluded.accepted_at, ended_at = excluded.ended_at, detail = excluded.detail";
+    "accepted_at = excluded.accepted_at, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at, "
+    "detail = excluded.detail";
 static const char SQL_LIST[] = "SELECT number, method, outcome, began_at, accepted_at, deadline_at, ended_at, detail "
                                "FROM reboot_try WHERE operation_id = ? ORDER BY number";
 

@@ -124,7 +124,8 @@ struct sim {
     bool agents_know_nothing; /* of work: they are of an earlier version */
     enum sim_deep deep;
     enum sim_resets resets;
-    bool agents_reboot; /* when asked to */
+    bool agents_reboot;     /* when asked to … */
+    bool agents_warn_first; /* … a beat later, if the order is still there */
     int agent_reboots;
     struct reboot_drivers reboots;
 };

@@ -304,14 +304,18 @@ SIM_FN void sim_agent_reboot(struct sim *sim, struct fake_instance *instance)
     struct reboot_job job;
     struct problem problem;
     if (service_agent_reboot(&sim->service, instance->node_row, &job) != 0 ||
-        strcmp(job.instance_id, instance->id) != 0 || strcmp(job.boot_id, instance->boot_id) != 0 ||
-        strcmp(job.key, instance->reboot_key) == 0)
+        strcmp(job.instance_id, instance->id) != 0 || strcmp(job.boot_id, instance->boot_id) != 0)
+        return;
+    bool warned = strcmp(job.key, instance->reboot_key) == 0;
+    if (warned && !sim->agents_warn_first)
         return;
     struct lifecycle_report report = {.state = SCRIPT_STATE_STARTED, .exit_code = -1, .attempt = job.attempt};
     snprintf(report.key, sizeof(report.key), "%s", job.key);
     if (service_agent_report_work(&sim->service, instance->node_row, &report, "", &problem) != 0)
         return;
     snprintf(instance->reboot_key, sizeof(instance->reboot_key), "%s", job.key);
+    if (sim->agents_warn_first && !warned)
+        return;
     sim->agent_reboots++;
     fake_instance_boot(&sim->provider, instance);
 }

@@ -135,6 +135,53 @@ static void a_lost_reply_is_waited_for(void **state)
     sim_close(&sim);
 }
 
+/* hpd is away for longer than a method has, and its first look comes before the agent's first heartbeat. */
+static void an_absence_of_hpd_reboots_nothing_again(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"bmc\"]}");
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    for (int i = 0; device.reboots == 0; i++) {
+        assert_true(i < 1000);
+        sim_tick(&sim, clock_wall_ms(&sim.clock) + MS_PER_S);
+    }
+    sim_kill(&sim);
+    clock_fake_advance(&sim.clock, 2 * sim.settings.reboot_bmc_ms);
+    sim_boot(&sim);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, STORY_MS);
+    struct sim_reading end = sim_read(&sim, "gpu-1");
+    assert_int_equal(end.operation.try_count, 1);
+    assert_try(&end.operation, 0, REBOOT_METHOD_BMC_GRACEFUL, REBOOT_OUTCOME_REBOOTED);
+    assert_int_equal(device.reboots, 1);
+    sim_close(&sim);
+}
+
+/* The order is memory, and the agent looks for it again after it has warned who is logged in. */
+static void an_agent_that_warned_finds_its_order_after_a_restart(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim, "{\"rebootMethods\":[\"agent\"]}");
+    sim.agents_reboot = sim.agents_warn_first = true;
+    sim_run(&sim, MS_PER_MIN);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    struct sim_reading reading = {0};
+    for (int i = 0; reading.operation.try_count == 0 || reading.operation.tries[0].accepted_at == 0; i++) {
+        assert_true(i < 1000);
+        sim_tick(&sim, clock_wall_ms(&sim.clock) + MS_PER_S);
+        reading = sim_read(&sim, "gpu-1");
+    }
+    assert_int_equal(sim.agent_reboots, 0);
+    sim_crash(&sim);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, STORY_MS);
+    struct sim_reading end = sim_read(&sim, "gpu-1");
+    assert_int_equal(end.operation.kind, OPERATION_KIND_REBOOT);
+    assert_int_equal(end.operation.try_count, 1);
+    assert_int_equal(sim.agent_reboots, 1);
+    sim_close(&sim);
+}
+
 static int own_machine(struct db_tx *tx, void *arg)
 {
     const struct fake_instance *instance = arg;
@@ -229,6 +276,8 @@ int main(void)
         cmocka_unit_test(when_all_fail_the_machine_is_replaced),
         cmocka_unit_test(what_every_method_refuses_waits_for_a_person),
         cmocka_unit_test(a_lost_reply_is_waited_for),
+        cmocka_unit_test(an_absence_of_hpd_reboots_nothing_again),
+        cmocka_unit_test(an_agent_that_warned_finds_its_order_after_a_restart),
         cmocka_unit_test(the_inventory_says_where_a_bmc_is),
         cmocka_unit_test(ssh_reboots_once_whoever_dies),
         cmocka_unit_test(an_agent_reboots_once_whoever_dies),

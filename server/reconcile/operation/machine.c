@@ -357,6 +357,7 @@ static enum step_result end_leftover(struct work *w)
     w->call = let_go(w, &left, true, "it was launched and did not come up");
     if (w->call == NULL)
         return STEP_FAIL;
+    w->call->fault = false; /* an image or a script may be why: no fault of the machine was seen */
     instance_move(w, &left, INSTANCE_STATE_TERMINATING);
     return STEP_CALL;
 }

@@ -20,6 +20,7 @@
 #include "server/reconcile/base/operation.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/operation/end.h"
+#include "server/reconcile/operation/reboot.h"
 #include "server/reconcile/operation/step.h"
 #include "server/reconcile/world/recount.h"
 
@@ -358,6 +359,8 @@ static void step_came_up(struct work *w, const struct step_ops *ops)
 {
     if (w->scratch.loaded && ops->deadline_ms != NULL)
         give_time(w);
+    if (w->scratch.loaded)
+        work_methods_came_up(w);
     w->scratch.loaded = false;
 }
 

@@ -139,7 +139,8 @@ static enum step_result hear_agent(struct work *w, struct reboot_try *one)
     bool asked;
     reboot_key(w->op.uid, one->number, key);
     if (!agent_tasks_last(fleet_agent_tasks(w->r->service->fleet), w->node->id, key, &report, &asked))
-        return asked || one->accepted_at > 0 ? STEP_WAIT : ask_agent(w, one, key);
+        return asked ? STEP_WAIT
+                     : ask_agent(w, one, key); /* after a start again: it does nothing twice under one key */
     if (report.state == SCRIPT_STATE_FAILED && report.final) {
         close_try(w, one, REBOOT_OUTCOME_REFUSED, report.detail);
         return STEP_GO_ON;
@@ -348,6 +349,17 @@ static enum step_result watch(struct work *w, struct reboot_try *one)
     work_due(w, one->deadline_at);
     work_due(w, w->now + settings->retry_max_ms);
     return STEP_WAIT;
+}
+
+/* While hpd was away nobody could tell of another boot: a machine that has rebooted is not to be rebooted again before its agent was heard. */
+void work_methods_came_up(struct work *w)
+{
+    struct reboot_try *one = running(w);
+    int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
+    if (one == NULL || one->deadline_at >= at_least)
+        return;
+    one->deadline_at = at_least;
+    store(w, one);
 }
 
 enum step_result work_methods_run(struct work *w)

@@ -45,7 +45,9 @@ static void end(struct reconcile *r)
 static bool ask(struct reconcile *r, int64_t now)
 {
     (void)now;
-    for (size_t i = 0; i < r->deps.provider_count && r->orphans->under_way == 0; i++) {
+    if (r->orphans->under_way > 0)
+        return false;
+    for (size_t i = 0; i < r->deps.provider_count; i++) {
         const struct provider_driver *provider = &r->deps.providers[i];
         if (provider->ops->list == NULL)
             continue;
@@ -59,13 +61,13 @@ static bool ask(struct reconcile *r, int64_t now)
 
 static void note(struct orphans_part *part, const char *provider, const struct provider_listed *listed)
 {
-    if (part->count == ORPHANS_MAX)
-        return;
     struct orphan *orphan = NULL;
     for (size_t i = 0; i < part->count && orphan == NULL; i++)
         if (text_equal(part->list[i].provider, provider) && text_equal(part->list[i].ref, listed->ref) &&
             text_equal(part->list[i].instance_id, listed->instance_id))
             orphan = &part->list[i];
+    if (orphan == NULL && part->count == ORPHANS_MAX)
+        return;
     if (orphan == NULL) {
         part->list = own_realloc(part->list, part->count + 1, sizeof(*part->list));
         orphan = &part->list[part->count++];

@@ -54,5 +54,7 @@ int slurm_reboot(struct scheduler *s, const char *name, char *ret_error)
         return looked(status);
     if (!node.seen.responding)
         return slurm_call_fail(&call, STATUS_UNAVAILABLE, "slurmd on %s does not answer (%s)", name, node.seen.state);
-    return slurm_run(&call, (const char *[]){s->scontrol, "reboot", "ASAP", "nextstate=RESUME", name, NULL}, &out);
+    status = slurm_run(&call, (const char *[]){s->scontrol, "reboot", "ASAP", "nextstate=RESUME", name, NULL}, &out);
+    /* A connection that broke may have broken after the command was run. */
+    return status == STATUS_UNAVAILABLE || status == STATUS_IO ? STATUS_TIMEOUT : status;
 }
