@@ -30,8 +30,9 @@ struct memory {
 };
 
 struct heard {
-    int64_t at;    /* when it answered last, or was first looked for */
-    bool answered; /* ever */
+    int64_t missed_since; /* the first of the looks in a row that it did not answer */
+    int missed;           /* so many in a row; 0: it answered the last one */
+    bool answered;        /* ever */
     uint64_t pass;
 };
 
@@ -108,6 +109,10 @@ static void look_at_launcher(size_t i, void *arg)
         launcher_look(turn->job->pods[i].address, turn->token, seen);
 }
 
+/* A launcher is silent from the first look on that it missed, and only after several: time in which nobody looked, as the API server was away
+ * or another job's launchers took long, is nothing against it. */
+#define MISSED_MIN 3
+
 static void remember(struct controller *controller, const struct workload_pod *pod, struct job_pod *seen)
 {
     int64_t now = clock_mono_ms(controller->clock);
@@ -116,16 +121,17 @@ static void remember(struct controller *controller, const struct workload_pod *p
         return;
     if (heard == NULL) {
         heard = own_calloc(1, sizeof(*heard));
-        heard->at = now;
         map_set(controller->heard, pod->uid, heard);
     }
     heard->pass = controller->pass;
     if (seen->agent != JOB_AGENT_UNKNOWN) {
-        heard->at = now;
+        heard->missed = 0;
         heard->answered = true;
+    } else if (heard->missed++ == 0) {
+        heard->missed_since = now;
     }
     seen->agent_heard = heard->answered;
-    seen->agent_silent_ms = now - heard->at;
+    seen->agent_silent_ms = heard->missed >= MISSED_MIN ? now - heard->missed_since : 0;
 }
 
 /* The names are the map's own, so each is copied before it goes. */

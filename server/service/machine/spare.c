@@ -75,7 +75,15 @@ static int find_by_credential(struct db_tx *tx, struct reporting *reporting)
     return 0;
 }
 
-/* Whoever has a token takes no machine from an agent that is heard. */
+/* The agent of the node that the machine is. */
+static bool works_as_node(const struct reporting *reporting, const struct machine *machine)
+{
+    struct fleet_view live;
+    return machine->state == MACHINE_STATE_IN_USE && fleet_get(reporting->s->fleet, machine->use.node_id, &live) == 0 &&
+           live.last_heartbeat_at != 0 && !live.silent && text_equal(live.slot.instance_id, machine->use.instance_id);
+}
+
+/* Who has a token takes no machine from an agent that is connected, as a spare's or as a node's. */
 static int find_by_token(struct db_tx *tx, struct reporting *reporting)
 {
     struct machine *machine = &reporting->machine;
@@ -92,7 +100,8 @@ static int find_by_token(struct db_tx *tx, struct reporting *reporting)
                            "No inventory has a machine \"%s\": hpctl machine add %s.", reporting->report->machine,
                            reporting->report->machine);
     int64_t seen_at = status == 0 ? machine_registry_seen_at(reporting->s->machines, machine->id) : 0;
-    if (status == 0 && machine->has_agent && seen_at != 0 && reporting->now_ms - seen_at < MACHINE_SILENT_MS)
+    bool spare = status == 0 && seen_at != 0 && reporting->now_ms - seen_at < MACHINE_SILENT_MS;
+    if (status == 0 && machine->has_agent && (spare || works_as_node(reporting, machine)))
         return problem_say(reporting->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                            "Another agent is connected as machine \"%s\". Check the name, or stop that agent.",
                            machine->name);

@@ -345,6 +345,30 @@ static void test_who_may_speak_for_a_machine(void **state)
     close_world(&w);
 }
 
+/* The agent of a machine in use reports as its node's, and a host that was installed with its name takes nothing from it. */
+static void test_a_token_takes_no_machine_that_works(void **state)
+{
+    (void)state;
+    struct inventory_world w;
+    struct service_spare_report said = {.machine = "m1", .boot_id = WORLD_BOOT};
+    struct service_spare_answer answer;
+    struct provider_instance instance;
+    struct token token;
+    char text[SERVICE_TOKEN_TEXT_MAX], error[PROVIDER_ERROR_MAX] = "";
+    open_world(&w, DB_INLINE);
+    struct service *s = &w.world.service;
+    add(&w, 0, "m1", "r1");
+    slot(&w, "gpu-1", "i-1");
+    assert_int_equal(launch(&w, "i-1", &instance, error), 0);
+    report(&w, w.credentials[0], "m1", true, ""); /* it becomes the node's agent */
+    int64_t node_id = world_node_get(&w.world, "ml", "gpu-1").id;
+    clock_fake_advance(&w.world.clock, 2 * MACHINE_SILENT_MS);
+    assert_int_equal(world_beat(&w.world, node_id, "i-1", WORLD_BOOT, 1), 0);
+    assert_int_equal(service_token_create_machines(s, &world_admin, 0, &token, text, &w.world.problem), 0);
+    assert_int_equal(service_spare_report(s, text, &said, &answer, &w.world.problem), STATUS_CONFLICT);
+    close_world(&w);
+}
+
 /* --- killed ---------------------------------------------------------------------------------------------- */
 
 struct tally {
@@ -468,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_a_broken_machine_stays_at_the_bench_until_a_person_returns_it),
         cmocka_unit_test(test_a_lemon_becomes_no_spare),
         cmocka_unit_test(test_who_may_speak_for_a_machine),
+        cmocka_unit_test(test_a_token_takes_no_machine_that_works),
         cmocka_unit_test(test_a_kill_takes_and_gives_back_nothing_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
