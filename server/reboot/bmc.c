@@ -2,7 +2,9 @@
  * A reboot by Redfish: the system is found and read first, so what fails there has done nothing; then one POST asks for the reset. Whatever
  * is answered to that, or not answered, it may have been done: only a refusal by its status says that it was not.
  *
- * The password goes to the address that the configuration names and nowhere else: redirects are not followed, and paths are checked.
+ * The password goes to the address that the configuration or the inventory names and nowhere else: redirects are not followed, and paths
+ * are checked. Who may change the inventory must not get the password of all BMCs by it: for an address of the inventory the entry
+ * "default" counts only where the BMC is verified by bmc.caFile or a fingerprint.
  */
 #include "server/reboot/bmc.h"
 
@@ -121,6 +123,11 @@ static int open_talk(const struct reboot_device *device, const struct reboot_tar
     if ((status = read_credentials(device, talk, &credentials)) != 0)
         return status;
     bool pinned = credentials.fingerprint[0] != '\0';
+    if (target->bmc[0] != '\0' && credentials.for_all && !pinned && device->ca_file[0] == '\0') {
+        explicit_bzero(&credentials, sizeof(credentials));
+        return fail(talk, STATUS_DENIED,
+                    "the inventory names this BMC: bmc.credentialsFile has to name it, or bmc.caFile to verify it");
+    }
     const struct http_options options = {.url = talk->address,
                                          .fingerprint = pinned ? credentials.fingerprint : NULL,
                                          .ca_file = device->ca_file[0] != '\0' ? device->ca_file : NULL,

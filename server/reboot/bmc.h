@@ -25,6 +25,7 @@ int bmc_locate(const char *bmc, char ret_address[BMC_ADDRESS_MAX_BYTES], char re
 struct bmc_credentials {
     char user[128], password[256];
     char fingerprint[128]; /* "sha256:…" of its public key; "": its certificate is verified */
+    bool for_all;          /* the entry default: the file does not name this address */
 };
 /* Of one BMC, by its address. NOT_FOUND, INVALID with a sentence in ret_error. */
 int bmc_credentials_read(const char *text, size_t len, const char *address, struct bmc_credentials *ret_credentials,

@@ -40,10 +40,11 @@ int bmc_credentials_read(const char *text, size_t len, const char *address, stru
 {
     char why[JSON_ERROR_MAX];
     auto_json json_t *root = NULL;
-    struct bmc_credentials read;
+    struct bmc_credentials read = {.user = ""};
     if (yaml_parse(text, len, BMC_CREDENTIALS_BYTES_MAX, &root, why) != 0)
         return refuse(ret_error, why);
     const json_t *entry = json_object_get(root, address);
+    read.for_all = entry == NULL;
     if (entry == NULL)
         entry = json_object_get(root, "default");
     if (entry == NULL) {

@@ -92,10 +92,12 @@ static void credentials_are_those_of_the_address_or_the_default(void **state)
     assert_int_equal(bmc_credentials_read(file, strlen(file), "https://bmc-gpu-1.example", &read, error), 0);
     assert_string_equal(read.user, "admin");
     assert_string_equal(read.fingerprint, "sha256:abc");
+    assert_false(read.for_all);
     assert_int_equal(bmc_credentials_read(file, strlen(file), "https://bmc-gpu-2.example", &read, error), 0);
     assert_string_equal(read.user, "root");
     assert_string_equal(read.password, "a: b");
     assert_string_equal(read.fingerprint, "");
+    assert_true(read.for_all);
     static const char none[] = "other: {user: root, password: x}\n";
     assert_int_equal(bmc_credentials_read(none, strlen(none), "https://a", &read, error), STATUS_NOT_FOUND);
     static const char *const bad[] = {"default: {user: 7, password: x}\n",

@@ -116,10 +116,16 @@ static void handle(const char *request, size_t len, struct fake_answer *answer, 
         fake_answer_json(answer, bmc->server, 404, "{}");
 }
 
-static int reboot(struct bmc *bmc, enum misdeed misdeed, enum reboot_method method)
+/* The address is the configuration's, or that of an inventory. */
+static int reboot_at(struct bmc *bmc, const char *inventory, enum misdeed misdeed, enum reboot_method method)
 {
-    const struct reboot_target target = {
-        .node = "n", .instance_id = "i-1", .ref = "", .address = "127.0.0.1", .bmc = "", .boot_id = "b", .key = "o/1"};
+    const struct reboot_target target = {.node = "n",
+                                         .instance_id = "i-1",
+                                         .ref = "",
+                                         .address = "127.0.0.1",
+                                         .bmc = inventory,
+                                         .boot_id = "b",
+                                         .key = "o/1"};
     const struct reboot_bmc_options options = {
         .address = fake_server_url(bmc->server), .credentials = credentials, .timeout_ms = 1000};
     struct reboot_driver driver = reboot_bmc_new(&options);
@@ -131,6 +137,11 @@ static int reboot(struct bmc *bmc, enum misdeed misdeed, enum reboot_method meth
     assert_int_equal(atomic_load(&bmc->others), 0);
     assert_true(status == 0 || error[0] != '\0');
     return status;
+}
+
+static int reboot(struct bmc *bmc, enum misdeed misdeed, enum reboot_method method)
+{
+    return reboot_at(bmc, "", misdeed, method);
 }
 
 static void write_credentials(const char *text, mode_t mode)
@@ -160,6 +171,18 @@ static int stop(void **state)
     free(bmc->large);
     free(bmc);
     return file_remove_tree(dir);
+}
+
+/* Who may change the inventory does not get the password of all BMCs. */
+static void the_default_password_goes_to_no_unverified_bmc_of_an_inventory(void **state)
+{
+    struct bmc *bmc = *state;
+    autofree char *own = own_printf("%s: {user: root, password: secret}\n", fake_server_url(bmc->server));
+    assert_int_equal(reboot_at(bmc, fake_server_url(bmc->server), NONE, REBOOT_METHOD_BMC_GRACEFUL), STATUS_DENIED);
+    assert_non_null(strstr(error, "bmc.credentialsFile has to name it"));
+    assert_int_equal(atomic_load(&bmc->resets), 0);
+    write_credentials(own, 0600);
+    assert_int_equal(reboot_at(bmc, fake_server_url(bmc->server), NONE, REBOOT_METHOD_BMC_GRACEFUL), 0);
 }
 
 static void each_kind_is_asked_for_once(void **state)
@@ -233,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_is_asked_for_once),
+        cmocka_unit_test(the_default_password_goes_to_no_unverified_bmc_of_an_inventory),
         cmocka_unit_test(a_machine_that_is_off_is_switched_on),
         cmocka_unit_test(what_fails_before_the_reset_has_done_nothing),
         cmocka_unit_test(what_fails_at_the_reset_may_have_been_done),
