@@ -46,14 +46,9 @@ char *cli_scheduler_path(const char *name, const char *below)
 
 int cli_scheduler_list(struct cli *cli)
 {
-    static const struct cli_column columns[] = {{"NAME", "name"},
-                                                {"KIND", "kind"},
-                                                {"STATE", "state"},
-                                                {"SEEN", "_seen"},
-                                                {"NODES", "nodeCount"},
-                                                {"CLUSTERS", "clusters"},
-                                                {"TRANSPORT", "transport"},
-                                                {"WHY", "error"}};
+    static const struct cli_column columns[] = {
+        {"NAME", "name"},       {"KIND", "kind"},         {"STATE", "state"},         {"SEEN", "_seen"},
+        {"NODES", "nodeCount"}, {"CLUSTERS", "clusters"}, {"TRANSPORT", "transport"}, {"WHY", "error"}};
     auto_json json_t *view = NULL;
     size_t i;
     json_t *item;
