@@ -161,8 +161,7 @@ static void print_problem(struct cli *cli, const struct http_reply *reply, const
     if (title == NULL)
         fprintf(cli->err, "hpctl: the server answered HTTP %d without an explanation\n", reply->status);
     else
-        fprintf(cli->err, "hpctl: %s%s%s (%s)\n", title, detail != NULL ? ": " : "", detail != NULL ? detail : "",
-                code != NULL ? code : "?");
+        fprintf(cli->err, "hpctl: %s (%s)\n", detail != NULL ? detail : title, code != NULL ? code : "?");
 }
 
 int cli_refused(struct cli *cli, int http_status, const char *body, size_t len)
