@@ -72,7 +72,7 @@ test('a cluster that is made appears without a reload; filters stand in the addr
   await page.getByText('4 of 4 nodes in service').waitFor();
   await page.getByRole('main').getByRole('link', { name: 'demo' }).click();
   await heading('4 of 4 nodes in service');
-  await page.getByText('Nothing. needs a person now.').waitFor();
+  await page.getByText('Nothing needs a person now.').waitFor();
   const rows = page.locator('[data-key=nodes] tbody tr');
   await until('its nodes', async () => (await rows.count()) === 4);
   await page.getByRole('searchbox', { name: 'Filter' }).fill('w-3');
