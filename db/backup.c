@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* What is true of any database, and said with the first fault. */
@@ -63,8 +64,20 @@ static int finish_copy(sqlite3 *into)
     return status == 0 ? verify(into, error) : status;
 }
 
+/* The copy lies beside the store: it must not take the room that the store needs. */
+static bool has_room(const struct db *db)
+{
+    struct stat st;
+    struct statvfs disk;
+    if (stat(db->path, &st) != 0 || statvfs(db->path, &disk) != 0)
+        return true; /* what is wrong shows in the copy itself */
+    return (uint64_t)disk.f_bavail * disk.f_frsize > (uint64_t)st.st_size + (uint64_t)st.st_size / 4;
+}
+
 static int make_copy(struct db *db, const char *path)
 {
+    if (!has_room(db))
+        return STATUS_FULL;
     sqlite3 *from = NULL, *into = NULL;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)

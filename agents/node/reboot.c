@@ -146,7 +146,8 @@ static int run_command(struct run *run, const char *command)
     close(fd);
     reset_last_line(output, len > 0 ? (size_t)len : 0, line, sizeof(line));
     run->work.exit_code = end.exit_code;
-    if (status == 0 && end.succeeded)
+    /* One that was ended (exit code -1) may have been so by the shutdown that it began: the server waits for the new boot. */
+    if (status == 0 && (end.succeeded || end.exit_code == -1))
         return finish(run, OVER_DONE, "");
     autofree char *detail = own_printf("%.80s %.100s%s%.120s", command, status != 0 ? status_meaning(status) : end.why,
                                        line[0] != '\0' ? ": " : "", line);

@@ -39,6 +39,8 @@ static void last_line(const char *text, char *ret_line, size_t size)
     ret_line[used] = '\0';
 }
 
+#define SIGNALLED 128 /* and more: a shell's exit status of what a signal ended */
+
 static int refuse(const char *host, const struct child_result *result, const char *what, char *ret_error)
 {
     char line[128];
@@ -86,8 +88,12 @@ static int run(const struct reboot_device *device, struct ssh *ssh, const char *
     int status = ssh_run(ssh, guarded, device->timeout_ms, OUT_BYTES_MAX, &result, ret_error);
     if (status != 0)
         return status == STATUS_UNAVAILABLE || status == STATUS_IO ? STATUS_TIMEOUT : status;
-    if (result.exit_code != 0)
+    if (result.exit_code >= SIGNALLED) { /* by the shutdown that it began, perhaps: the new boot is waited for */
+        snprintf(ret_error, REBOOT_ERROR_MAX, "%.100s: the command was ended by a signal", host);
+        status = STATUS_TIMEOUT;
+    } else if (result.exit_code != 0) {
         status = refuse(host, &result, "the command", ret_error);
+    }
     child_result_free(&result);
     return status;
 }

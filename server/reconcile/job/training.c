@@ -56,17 +56,16 @@ static void follow_commands(const struct worker *worker)
 {
     struct commands commands = {0};
     int status = service_job_commands(worker->service, worker->link->name, add_command, &commands);
-    for (size_t i = 0; i < commands.count && status == 0; i++) {
+    for (size_t i = 0; i < commands.count && status == 0; i++) { /* one that waits holds up no other */
         char error[SCHEDULER_ERROR_MAX] = "";
         const struct job_command *command = &commands.list[i];
         status = worker->link->driver.ops->training->command(worker->link->driver.self, command, error);
-        bool never = status == STATUS_NOT_FOUND || status == STATUS_INVALID;
+        bool never = status == STATUS_NOT_FOUND || status == STATUS_INVALID || status == STATUS_DENIED;
         if (status != 0)
             log_warn("a command for a training job %s job=%s command=%s by=%s: %s",
                      never ? "is dropped" : "is not carried out, it waits", command->job,
                      job_command_kind_text(command->kind), command->actor, error);
-        if (status == 0 || never)
-            status = service_job_command_done(worker->service, command->id);
+        status = status == 0 || never ? service_job_command_done(worker->service, command->id) : 0;
     }
     free(commands.list);
 }
