@@ -131,7 +131,9 @@ static int run(struct world *world, const char *key, const char *then)
                                            .allow_reboot = !world->forbidden,
                                            .reboot_command = command,
                                            .times = {.timeout_ms = PATIENCE_MS, .pause_ms = 1, .grace_ms = 50}};
+    pthread_mutex_lock(&world->lock); /* a runner that was a process of its own may have spoken last */
     text_clear(&world->said);
+    pthread_mutex_unlock(&world->lock);
     world->detail[0] = '\0';
     return reboot_runner.run(&options, key);
 }
