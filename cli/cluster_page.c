@@ -519,7 +519,7 @@ static int ask_rest(struct page *page, json_t **ret_nodes, json_t **ret_approval
     return rc;
 }
 
-int cli_cluster_short(struct cli *cli, const char *name, json_t *view)
+static int print_page(struct cli *cli, const char *name, json_t *view, bool whole)
 {
     auto_json json_t *nodes = NULL, *approvals = NULL, *incidents = NULL, *asked = json_array();
     struct page page = {.cli = cli,
@@ -534,28 +534,22 @@ int cli_cluster_short(struct cli *cli, const char *name, json_t *view)
     print_headline(&page);
     print_waiting_all(&page);
     print_going_on(&page);
-    return rc;
-}
-
-int cli_cluster_page(struct cli *cli, const char *name, json_t *view)
-{
-    auto_json json_t *nodes = NULL, *approvals = NULL, *incidents = NULL, *asked = json_array();
-    struct page page = {.cli = cli,
-                        .f = cli->out,
-                        .name = name,
-                        .view = view,
-                        .asked = asked,
-                        .paused = json_object_get(view, "pause") != NULL};
-    int rc = ask_rest(&page, &nodes, &approvals, &incidents);
-    if (rc != CLI_EXIT_OK)
+    if (!whole)
         return rc;
-    print_headline(&page);
-    print_waiting_all(&page);
-    print_going_on(&page);
     print_groups(&page);
     print_incidents(&page);
     print_other_nodes(&page);
     rc = print_last_events(&page);
     print_about(&page);
     return rc;
+}
+
+int cli_cluster_short(struct cli *cli, const char *name, json_t *view)
+{
+    return print_page(cli, name, view, false);
+}
+
+int cli_cluster_page(struct cli *cli, const char *name, json_t *view)
+{
+    return print_page(cli, name, view, true);
 }
