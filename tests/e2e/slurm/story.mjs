@@ -143,7 +143,7 @@ export function stories(way) {
     await until('hpd says so', () => world.events({ kind: 'scheduler-down' }).length > 0);
     world.lab('begin', world.slurm, 'slurmctld');
     await world.repaired('gpu-2', 'reboot');
-    assert.ok(world.events({ kind: 'scheduler-back' }).length > 0);
+    await until('hpd says that it is back', () => world.events({ kind: 'scheduler-back' }).length > 0);
   });
 
   test('hpd killed again and again in mid-repair: one reboot, one replacement, no more', async () => {
