@@ -216,7 +216,7 @@ static size_t wait_for_pause(const struct page *page)
     if (pause == NULL)
         return 0;
     autofree char *since = cli_clock_time(text_of(pause, "since"));
-    autofree char *what = own_printf("paused by %s since %s%s%s; nothing is done by itself",
+    autofree char *what = own_printf("paused by %s since %s%s%s; automatic actions are suspended",
                                      person(text_of(pause, "by")), since, *reason != '\0' ? ": " : "", reason);
     autofree char *command = own_printf("hpctl cluster resume %s", page->name);
     print_waiting(page, what, command);

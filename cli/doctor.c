@@ -92,7 +92,7 @@ static int look_at_webhooks(struct doctor *d)
     json_t *item;
     int rc = get(d, "/v1/webhooks", &list);
     if (rc == CLI_EXIT_OK && json_array_size(json_object_get(list, "items")) == 0)
-        find(d, "warn", "webhook", "", "man hpd  (WEBHOOKS)", "no webhook is configured: nobody is told of anything");
+        find(d, "warn", "webhook", "", "man hpd  (WEBHOOKS)", "no webhook is configured: nobody is notified");
     json_array_foreach(json_object_get(list, "items"), i, item)
     {
         if (!text_equal(text_of(item, "state"), "ok"))
@@ -187,7 +187,7 @@ static int look_at_policy(struct doctor *d, const char *cluster, const char *pat
     }
     if (modes > 0 && act == 0)
         find(d, "warn", "policy", cluster, "hpctl policy show",
-             "the policy does nothing by itself: no mode is act or "
+             "the policy acts on nothing: no mode is act or "
              "approve");
     return rc;
 }
@@ -199,7 +199,7 @@ static void look_at_holds(struct doctor *d, const json_t *view)
     autofree char *resume = own_printf("hpctl cluster resume %s", name);
     autofree char *update = own_printf("hpctl cluster update %s --node-recovery Automatic", name);
     if (pause != NULL)
-        find(d, "warn", "pause", name, resume, "%s paused the cluster at %s: nothing is done by itself",
+        find(d, "warn", "pause", name, resume, "%s paused the cluster at %s: automatic actions are suspended",
              text_of(pause, "by"), text_of(pause, "since"));
     if (text_equal(text_of(view, "nodeRecovery"), "None"))
         find(d, "warn", "recovery", name, update, "NodeRecovery is None: nothing is repaired");

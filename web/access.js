@@ -40,7 +40,7 @@ const newKey = (ctx) => confirm({ title: 'Create an access key', verb: 'Create',
 
 const remove = (ctx, what, name, at) => h('button',
   { type: 'button', onclick: () => confirm({ title: `Delete ${what} ${name}?`, verb: 'Delete', danger: true,
-  body: h('p', {}, 'Whoever uses it is refused at once. It cannot be brought back.'), run: async () => {
+  body: h('p', {}, 'A request with it is refused at once. It cannot be brought back.'), run: async () => {
   await ask(at, { method: 'DELETE' });
   ctx.again();
   return `${what} ${name} is deleted.`;

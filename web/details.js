@@ -51,11 +51,11 @@ export const incident = {
   render: (ctx, i) => [crumb('#/incidents', 'Incidents', i.id),
     titled(i.state, `${i.level} ${i.domain}: ${i.affected} of ${plural(i.nodes, 'node')} affected`, clusterLink(i), ` · ${i.cause} · `,
       i.state === 'open' ? ['open for ', since(i.startedAt)] : ['ended ', ago(i.endedAt)]),
-    h('p', { key: 'what' }, i.state === 'open' ? `Check the ${i.level}: one cause is likely. Its nodes are held and none is repaired by itself.` : `It ended: ${i.endedBy ?? 'not known how'}.`, i.settledSince && [' It is settled since ', ago(i.settledSince), '.']),
+    h('p', { key: 'what' }, i.state === 'open' ? `Check the ${i.level}: one cause is likely. Its nodes are held and none is repaired automatically.` : `It ended: ${i.endedBy ?? 'not known how'}.`, i.settledSince && [' It is settled since ', ago(i.settledSince), '.']),
     ctx.may('operator') && i.state === 'open' && h('div', { class: 'row', key: 'actions' },
       h('button', { type: 'button',
       onclick: () => confirm({ title: `End the incident of ${i.level} ${i.domain}?`,
-      body: h('p', {}, 'It ends by itself when the place is back for a while. End it when you know that it is over: what its nodes still show is then repaired node by node, and jobs on these nodes give way as the policy says.'), verb: 'End the incident', danger: true, run: async () => {
+      body: h('p', {}, 'It ends automatically when the place is back for a while. End it when you know that it is over: what its nodes still show is then repaired node by node, and jobs on these nodes give way as the policy says.'), verb: 'End the incident', danger: true, run: async () => {
       await post(`incidents/${segment(i.id)}/end`);
       ctx.again();
       return 'The incident is ended.';

@@ -112,7 +112,7 @@ export const edit = {
     return [h('p', { class: 'crumb', key: 'crumb' }, link('#/', 'Clusters'), ' / ', link(clusterPath(view.name), view.name), ' / change'),
       h('h1', { key: 'h1' }, `Change ${view.name}`),
       !ctx.may('operator') && h('p', { class: 'banner', key: 'role' }, 'Your role may read only.'),
-      h('form', { key: 'form', class: 'stack', onsubmit: send }, h('div', { class: 'toolbar' }, h('label', {}, 'Repairs by itself', h('select', { onchange: (e) => {
+      h('form', { key: 'form', class: 'stack', onsubmit: send }, h('div', { class: 'toolbar' }, h('label', {}, 'Automatic repairs', h('select', { onchange: (e) => {
         form.nodeRecovery = e.target.value;
         ctx.draw();
       } }, [['Automatic', 'yes'], ['None', 'no: broken nodes are only cordoned']].map(([value, text]) => h('option', { value, selected: value === form.nodeRecovery }, text)))),

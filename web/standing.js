@@ -104,7 +104,7 @@ export function resume(ctx, cluster) {
 
 export function pause(ctx, cluster) {
   confirm({ title: `Pause ${cluster}?`,
-    body: h('p', {}, 'No repair, reset or return begins by itself until you resume it. Running operations go on to their end. Running jobs are not touched.'),
+    body: h('p', {}, 'No repair, reset or return begins automatically until you resume it. Running operations go on to their end. Running jobs are not touched.'),
     fields: [reasonField('Reason, for the others on call')], verb: 'Pause',
     run: async ({ reason }) => {
       await post(`clusters/${segment(cluster)}/pause`, reason ? { reason } : {});
@@ -167,14 +167,14 @@ export function waitingItems(ctx, { view, approvals, incidents, jobs }, causes) 
   const items = [];
   for (const i of incidents) items.push(item({ key: `incident-${i.id}`, tone: 'bad',
     title: [link(path('incidents', i.id), `${i.level} ${i.domain}`), `: ${i.affected} of ${plural(i.nodes, 'node')}, ${i.cause}`],
-    detail: ['One cause for many nodes, so none is repaired by itself. Check the ', i.level, '. For ', since(i.startedAt), '.'] }));
+    detail: ['One cause for many nodes, so none is repaired automatically. Check the ', i.level, '. For ', since(i.startedAt), '.'] }));
   if (view.pause) items.push(item({ key: 'pause', title: ['Paused by ', view.pause.by, ' for ', since(view.pause.since)],
-    detail: `${view.pause.reason ? `${sentence(view.pause.reason)} ` : ''}No repair begins by itself.`,
+    detail: `${view.pause.reason ? `${sentence(view.pause.reason)} ` : ''}No repair begins automatically.`,
     command: operator ? undefined : `hpctl cluster resume ${cluster}`,
     buttons: operator && [actionButton('Resume', () => resume(ctx, cluster))] }));
   for (const g of view.instanceGroups ?? []) {
     if (g.breaker.open) items.push(item({ key: `breaker-${g.name}`, tone: 'bad', title: `Breaker open in group ${g.name}`,
-      detail: ['Many of its nodes fail at once, so the cause is likely something else: power, network or an update. No repair starts. It closes by itself. Open for ', since(g.breaker.openedAt), '.'] }));
+      detail: ['Many of its nodes fail at once, so the cause is likely something else: power, network or an update. No repair starts. It closes automatically. Open for ', since(g.breaker.openedAt), '.'] }));
     if (g.protection.on) items.push(item({ key: `protection-${g.name}`, tone: 'bad', title: `Replacements stopped in group ${g.name}`,
       detail: `${plural(g.protection.failedInARow ?? 0, 'new machine')} in a row did not come up. Check the image and the provider, then resume.`,
       command: operator ? undefined : `hpctl group resume ${g.name} --cluster ${cluster}`,

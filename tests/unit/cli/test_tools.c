@@ -133,7 +133,7 @@ static void the_doctor_finds_what_is_wrong(void **state)
         "no machine of the inventory is a ready spare",
         "demo: the agents of 2 nodes are not seen: gpu-[1-2]",
         "demo: gpu-1 has a clock that is 9m behind",
-        "demo: the policy does nothing by itself",
+        "demo: the policy acts on nothing",
         "demo: token:ana paused the cluster",
         "hpctl cluster resume demo",
         "demo: NodeRecovery is None",
