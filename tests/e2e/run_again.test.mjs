@@ -1,5 +1,5 @@
-// tests/run-e2e --again: a file that failed is run once more, and what passes only then is named with its first failure. Here on files of
-// its own; one of them fails the first time.
+// tests/run-e2e --again, and tests/run-unit with UNIT_AGAIN=1: a file that failed is run once more, and what passes only then is named with its first failure. Here on
+// files of their own; one of them fails the first time.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -62,4 +62,19 @@ test('of more than three files that failed, none is run again', () => {
   const files = Object.fromEntries([1, 2, 3, 4].map((n) => [`odd${n}`, odd(join(scratch, `four.${n}`))]));
   const { again } = run('four', files);
   assert.deepEqual(again, { status: 1, sum: 'e2e: 4 passed, 4 failed, 0 skipped', named: ['4 files failed: more than 3, so none is run again'] });
+});
+
+// Two programs that fail once; in the second one a sanitizer found something.
+const program = (name, line) => {
+  const path = join(scratch, name);
+  writeFileSync(path, `#!/bin/bash\n[ -e ${path}.seen ] && echo '[       OK ] t' && exit 0\ntouch ${path}.seen\necho '${line}'\necho '[  FAILED  ] t'\nexit 1\n`, { mode: 0o755 });
+  return path;
+};
+const units = (again, ...programs) => spawnSync('tests/run-unit', programs, { cwd: root, env: { PATH: process.env.PATH, UNIT_AGAIN: again }, encoding: 'utf8' }).stdout.trim().split('\n');
+
+test('a program of unit tests is run again, but not where a sanitizer found something', () => {
+  const late = program('late', 'too late');
+  const lines = units('1', late, program('spoiled', '==1==ERROR: AddressSanitizer: heap-use-after-free'));
+  assert.deepEqual(lines.slice(-2), [`passed only when run again, alone: ${late}`, 'unit: 1 passed, 1 failed, 0 skipped']);
+  assert.equal(units('0', program('late0', 'too late')).at(-1), 'unit: 0 passed, 1 failed, 0 skipped');
 });
