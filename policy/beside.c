@@ -59,8 +59,8 @@ void policy_tell_beside(const struct folded *folded, const struct incident *chos
         const struct finding *finding = &folded->findings[i];
         const char *device = finding->verdict->device;
         /* What came within a minute of the lead goes with a repair; where nothing follows, each code is for itself. */
-        bool told =
-            chosen != NULL && finding->told && text_equal(device, chosen->device) && decision->action > ACTION_WATCH;
+        bool told = chosen != NULL && finding->told && text_equal(device, chosen->device) &&
+                    finding->of_earlier_boot == chosen->lead.of_earlier_boot && decision->action > ACTION_WATCH;
         char line[64 + CODE_MAX_BYTES + DEVICE_MAX_BYTES];
         if (told || !is_fit(finding) || is_of_decision(finding, decision))
             continue;

@@ -182,12 +182,14 @@ struct history {
     size_t count;
 };
 
-static int64_t repaired_at(const struct policy_node *node, const char *device)
+/* A repair that came after the newest finding and left it open has not answered the older ones either. */
+static int64_t repaired_at(const struct policy_node *node, const struct verdict *newest)
 {
     int64_t at = 0;
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
-        if (!repair->by_person && repair->at > at && policy_same_device(node, text_or_empty(repair->device), device))
+        if (!repair->by_person && repair->at > at && repair->at <= newest->received_at &&
+            policy_same_device(node, text_or_empty(repair->device), newest->device))
             at = repair->at;
     }
     return at;
@@ -205,7 +207,7 @@ static int count_history(const struct history *history, const struct finding *ne
             !same_fault(newest, &history->findings[i]))
             continue;
         if (repaired < 0)
-            repaired = repaired_at(history->node, verdict->device);
+            repaired = repaired_at(history->node, newest->verdict);
         if (verdict->received_at <= repaired)
             continue;
         bursts += bursts == 0 || verdict->first_at > burst_end + fold_ms;
@@ -371,12 +373,18 @@ static int64_t last_repair(const struct finding *findings, size_t count)
     return at;
 }
 
-static struct incident make_incident(struct finding *findings, size_t count, int64_t fold_ms)
+/* Of the findings of this boot, or of those of earlier ones, that which asks for most. */
+static size_t find_lead(const struct finding *findings, size_t count, bool of_earlier_boot)
 {
-    size_t lead = 0;
-    for (size_t i = 1; i < count; i++)
-        if (leads(&findings[i], &findings[lead]))
+    size_t lead = count;
+    for (size_t i = 0; i < count; i++)
+        if (findings[i].of_earlier_boot == of_earlier_boot && (lead == count || leads(&findings[i], &findings[lead])))
             lead = i;
+    return lead;
+}
+
+static struct incident make_incident(struct finding *findings, size_t count, size_t lead, int64_t fold_ms)
+{
     const struct verdict *verdict = findings[lead].verdict;
     struct incident incident = {.device = verdict->device,
                                 .lead = findings[lead],
@@ -398,6 +406,17 @@ static struct incident make_incident(struct finding *findings, size_t count, int
     }
     soften_by_company(findings, from, to, &incident);
     return incident;
+}
+
+/* What an earlier boot left to a person is an incident of its own: what the device shows now, of which perhaps is only said what would be
+ * done, does not cover it. */
+static void make_incidents(struct finding *findings, size_t count, int64_t fold_ms, struct folded *folded)
+{
+    for (int of_earlier_boot = 0; of_earlier_boot <= 1; of_earlier_boot++) {
+        size_t lead = find_lead(findings, count, of_earlier_boot != 0);
+        if (lead < count)
+            folded->incidents[folded->count++] = make_incident(findings, count, lead, fold_ms);
+    }
 }
 
 /* One GPU's is what its program may have done; of two at once it is what is between them, and a reboot sets up the fabric anew. */
@@ -437,7 +456,7 @@ void policy_fold(const struct policy_snapshot *snapshot, const struct policy_nod
         take_back(findings + from, to - from);
         apply_rates(findings + from, to - from, &history, snapshot->settings.fold_window_ms);
         policy_apply_lasting(snapshot, node, findings + from, to - from);
-        folded.incidents[folded.count++] = make_incident(findings + from, to - from, snapshot->settings.fold_window_ms);
+        make_incidents(findings + from, to - from, snapshot->settings.fold_window_ms, &folded);
     }
     join_undecided(&folded, snapshot->settings.fold_window_ms);
     policy_weigh_lasting(snapshot, findings, count, &folded);

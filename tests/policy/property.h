@@ -464,6 +464,10 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 p->has_active_operation ? " busy" : "", p->external_drain ? " drain=\"a person's words\"" : "");
     if (p->incident != NULL)
         print_error(" rack=%s", p->incident->domain);
+    if (p->person_hold != NULL) {
+        print_error(" held_for=%s", p->person_hold->code);
+        print_time("held_at", p->person_hold->at);
+    }
     print_error("%s\n", p->request == POLICY_REQUEST_REPLACE  ? " request=replace"
                         : p->request == POLICY_REQUEST_REBOOT ? " request=reboot"
                                                               : "");

@@ -108,7 +108,9 @@ static inline const char *check_a_persons_turn_is_not_ended_by_a_boot(struct wor
             continue;
         if (d == NULL)
             return "a person's turn, and no word about it";
-        bool said = d->rule == RULE_MODE_OBSERVE || d->rule == RULE_MODE_RECOMMEND;
+        /* Of what the site only wants to hear; another fault of the node covers no turn of a person. */
+        bool said =
+            !(waits_for_person(node) && acts) && (d->rule == RULE_MODE_OBSERVE || d->rule == RULE_MODE_RECOMMEND);
         if (d->action <= ACTION_WATCH && !said)
             return "a person's turn is over, and nobody ended it";
     }
