@@ -50,8 +50,7 @@ void http_respond_shared(struct http_request *r, unsigned status, struct http_re
 
 void http_respond_later(struct http_request *r, unsigned status, struct http_response *response, int64_t after_ms)
 {
-    if (r->state == REQUEST_DEFERRED)
-        r->not_before_ms = clock_mono_ms(r->worker->server->options.clock) + after_ms;
+    r->not_before_ms = clock_mono_ms(r->worker->server->options.clock) + after_ms;
     respond(r, status, response, false);
 }
 
@@ -265,11 +264,6 @@ void http_defer(struct http_request *r)
     atomic_fetch_add_explicit(&r->worker->deferred, 1, memory_order_relaxed);
 }
 
-bool http_is_deferred(const struct http_request *r)
-{
-    return r->state == REQUEST_DEFERRED;
-}
-
 bool http_stopping(const struct http_request *r)
 {
     return atomic_load_explicit(&r->worker->server->stopping, memory_order_relaxed);
@@ -310,6 +304,7 @@ static enum MHD_Result request_begin(struct http_request *r, const char *path, c
     r->status = 0;
     r->stream = NULL;
     r->body_max = r->discarded = 0;
+    r->not_before_ms = 0;
     r->content_length = content_length_of(r);
     r->worker->busy++;
     deadline_enter(&r->worker->deadlines, &r->deadline, DEADLINE_BODY, r->worker->now_ms);
@@ -388,6 +383,10 @@ static enum MHD_Result request_complete(struct http_request *r)
     if (r->state == REQUEST_READING && r->response == NULL) {
         r->state = REQUEST_HANDLED;
         s->options.app->handle(r, r->body != NULL ? r->body : "", r->body_len, s->options.arg);
+    }
+    if (r->not_before_ms != 0 && r->state != REQUEST_DEFERRED) { /* answered on the worker, and late */
+        http_defer(r);
+        inbox_push(r);
     }
     if (r->state == REQUEST_DEFERRED && !atomic_load(&r->answered)) {
         request_suspend(r);

@@ -103,7 +103,6 @@ void *http_request_room(struct http_request *request); /* not cleared between re
 void http_body_limit(struct http_request *request, size_t bytes_max); /* begin only; 0 unless set */
 void http_body_direct(struct http_request *request); /* begin only: handle may get a view instead of a copy */
 void http_defer(struct http_request *request);
-bool http_is_deferred(const struct http_request *request);
 
 /* --- replies ---------------------------------------------------------------------------------- */
 /* Takes body over (free). content_type NULL: none. */
@@ -118,7 +117,7 @@ void http_response_header(struct http_response *response, const char *name, cons
 void http_response_free(struct http_response *response); /* accepts NULL */
 /* Takes response over. After it the request belongs to its worker: do not touch it again. */
 void http_respond(struct http_request *request, unsigned status, struct http_response *response);
-/* The same, from so many milliseconds on; only for a request that was deferred. */
+/* The same, from so many milliseconds on. */
 void http_respond_later(struct http_request *request, unsigned status, struct http_response *response,
                         int64_t after_ms);
 /* The same for a large one: the client may take its time, as long as it does not stand still for HTTP_STREAM_STALL_S. */

@@ -35,6 +35,8 @@ struct api {
 void api_reply_nothing(struct api_call *call);
 /* The id of the reply, which is made with the call where that is a change. */
 void api_request_id(const struct api_call *call, char ret_id[API_REQUEST_ID_MAX]);
+/* Of a token, credential or signature that is wrong: how long the refusal waits. 0 where the request has none. */
+int64_t api_refusal_late_ms(const struct api_call *call);
 /* What a repeat of a request is answered with. */
 void api_reply_again(struct api_call *call, const struct repeat_reply *reply);
 /* From a direct handler: job.run goes on on a request thread. */

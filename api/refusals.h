@@ -1,5 +1,5 @@
 /*
- * Who guesses tokens is answered late. Each address may be wrong some times at once and then once a second; beyond that its refusals wait. What is
+ * Who guesses tokens, credentials of agents or keys of the AWS API is answered late. Each address may be wrong some times at once and then once a second; beyond that its refusals wait. What is
  * right is never slowed, so that nobody behind the same address is locked out. Loopback is exempt: there it is a proxy, or this machine.
  */
 #ifndef HOLDFAST_API_REFUSALS_H
@@ -16,7 +16,7 @@ struct refusals;
 /* 0: the constants. */
 struct refusals *refusals_new(int burst, int64_t delay_ms, bool loopback_too);
 void refusals_free(struct refusals *refusals); /* accepts NULL */
-/* A wrong token came from there: how long its answer waits. Any thread. */
+/* A wrong one came from there: how long its answer waits. Any thread. */
 int64_t refusals_delay_ms(struct refusals *refusals, const char *peer, bool is_loopback, int64_t now_ms);
 
 #endif

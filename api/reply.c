@@ -208,10 +208,11 @@ void api_reply_nothing(struct api_call *call)
     http_respond_shared(call->http, 200, call->api->nothing[http_worker(call->http)]);
 }
 
-/* Of a token that was looked up and is wrong. */
-static int64_t refusal_late_ms(const struct api_call *call)
+int64_t api_refusal_late_ms(const struct api_call *call)
 {
     char peer[ADDRESS_TEXT_MAX];
+    if (http_header(call->http, "Authorization") == NULL)
+        return 0;
     http_peer(call->http, peer);
     return refusals_delay_ms(call->api->refusals, peer, http_peer_is_loopback(call->http),
                              clock_mono_ms(call->service->clock));
@@ -253,7 +254,7 @@ static void problem_reply(struct api_call *call, enum problem_code code, const c
     struct http_response *response = response_new(text, strlen(text), PROBLEM_TYPE, id);
     settle(call, NULL);
     problem_headers(response, code, allow);
-    int64_t late_ms = code == PROBLEM_UNAUTHENTICATED && http_is_deferred(call->http) ? refusal_late_ms(call) : 0;
+    int64_t late_ms = code == PROBLEM_UNAUTHENTICATED ? api_refusal_late_ms(call) : 0;
     if (late_ms > 0)
         http_respond_later(call->http, (unsigned)status, response, late_ms);
     else

@@ -23,13 +23,16 @@
 
 /* --- replies --------------------------------------------------------------------------------------------------------- */
 
-static void reply(struct api_call *call, int http_status, char *body, const char *id)
+static void reply(struct api_call *call, int http_status, char *body, const char *id, int64_t late_ms)
 {
     struct http_response *response = http_response_new(body, strlen(body), CONTENT_TYPE);
 
     http_response_header(response, "x-amzn-RequestId", id);
     http_response_header(response, "Cache-Control", "no-store");
-    http_respond(call->http, (unsigned)http_status, response);
+    if (late_ms > 0)
+        http_respond_later(call->http, (unsigned)http_status, response, late_ms);
+    else
+        http_respond(call->http, (unsigned)http_status, response);
 }
 
 static void reply_id(const struct api_call *call, char ret_id[ID_UUID_MAX])
@@ -49,7 +52,8 @@ static void reply_error(struct api_call *call, enum aws_error error, const char 
     audit_refused(call, aws_error_name(error), id, aws_error_http(error) >= 500);
     if (error == AWS_ERROR_INTERNAL)
         log_error("request failed operation=%s request_id=%s detail=\"%s\"", call->route->operation, id, message);
-    reply(call, aws_error_http(error), aws_dump(json), id);
+    bool is_guess = error == AWS_ERROR_UNRECOGNIZED_CLIENT || error == AWS_ERROR_INVALID_SIGNATURE;
+    reply(call, aws_error_http(error), aws_dump(json), id, is_guess ? api_refusal_late_ms(call) : 0);
 }
 
 void aws_api_problem(struct api_call *call, enum problem_code code, const char *detail)
@@ -182,5 +186,5 @@ void aws_api(struct api_call *call)
     audit_failures(call, json_object_get(output, "FailedNodeLogicalIds"));
     audit_granted(call);
     reply_id(call, id);
-    reply(call, 200, aws_dump(output), id);
+    reply(call, 200, aws_dump(output), id, 0);
 }
