@@ -508,6 +508,15 @@ json_t *render_job(const struct cluster_job *job)
     json_put_time(json, "endedAt", over ? job->ends_at : 0);
     if (job->time_limit_s > 0)
         json_put_i64(json, "timeLimitSeconds", job->time_limit_s);
+    if (job->size_most > 0) {
+        json_t *elastic = json_object();
+        json_put_i64(elastic, "replicas", job->size);
+        json_put_i64(elastic, "minReplicas", job->size_least);
+        json_put_i64(elastic, "maxReplicas", job->size_most);
+        if (job->size_asked > 0)
+            json_put_i64(elastic, "askedReplicas", job->size_asked);
+        json_put(json, "elastic", elastic);
+    }
     return json;
 }
 

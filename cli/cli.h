@@ -312,6 +312,7 @@ int cli_job_describe(struct cli *cli);
 int cli_job_restart(struct cli *cli);
 int cli_job_suspend(struct cli *cli);
 int cli_job_resume(struct cli *cli);
+int cli_job_scale(struct cli *cli);
 int cli_cluster_pause(struct cli *cli);
 int cli_cluster_resume(struct cli *cli);
 int cli_webhook_list(struct cli *cli);

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/text.h"
+#include "model/job_command.h"
 
 #include <string.h>
 
@@ -93,6 +95,10 @@ static void print_job(struct cli *cli, const json_t *job)
                   {"CPUs", "cpus"},
                   {"GPUs", "gpus"},
                   {"Restarts", "restarts"},
+                  {"Replicas", "elastic.replicas"},
+                  {"Replicas at least", "elastic.minReplicas"},
+                  {"Replicas at most", "elastic.maxReplicas"},
+                  {"Replicas asked for", "elastic.askedReplicas"},
                   {"Submitted", "submittedAt"},
                   {"Started", "startedAt"},
                   {"Ends by", "endsBy"},
@@ -151,10 +157,10 @@ int cli_job_describe(struct cli *cli)
 }
 
 /* It is stored when this answers, and carried out within seconds. */
-static int command(struct cli *cli, const char *word, const char *said)
+static int ask_command(struct cli *cli, json_t *body, const char *said)
 {
     autofree char *cluster = NULL;
-    auto_json json_t *reply = NULL, *body = json_pack("{s:s}", "command", word);
+    auto_json json_t *reply = NULL;
     int rc = cli_cluster_name(cli, &cluster);
     if (rc != CLI_EXIT_OK)
         return rc;
@@ -164,6 +170,22 @@ static int command(struct cli *cli, const char *word, const char *said)
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, reply))
         fprintf(cli->out, "%s %s; see hpctl job describe %s\n", cli->argument[0], said, cli->argument[0]);
     return rc;
+}
+
+static int command(struct cli *cli, const char *word, const char *said)
+{
+    auto_json json_t *body = json_pack("{s:s}", "command", word);
+    return ask_command(cli, body, said);
+}
+
+int cli_job_scale(struct cli *cli)
+{
+    int64_t size;
+    if (text_parse_i64(cli->argument[1], 1, JOB_REPLICAS_MAX, &size) != 0)
+        return cli_usage(cli, "REPLICAS: \"%s\" is not a number of 1 to %d", cli->argument[1], JOB_REPLICAS_MAX);
+    autofree char *said = own_printf("has %lld replicas at most from now on", (long long)size);
+    auto_json json_t *body = json_pack("{s:s, s:I}", "command", "scale", "size", (json_int_t)size);
+    return ask_command(cli, body, said);
 }
 
 int cli_job_restart(struct cli *cli)

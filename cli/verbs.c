@@ -77,6 +77,8 @@ const struct cli_verb cli_verbs[] = {
     {"job", "suspend", "JOB", 1, 1, CLUSTER, cli_job_suspend,
      "take the pods of a training job away until it is resumed"},
     {"job", "resume", "JOB", 1, 1, CLUSTER, cli_job_resume, "let a suspended training job run again"},
+    {"job", "scale", "JOB REPLICAS", 2, 2, CLUSTER, cli_job_scale,
+     "say how many replicas an elastic training job has at most"},
     {"lemon", "list", "", 0, 0, LISTING | CLUSTER, cli_lemon_list,
      "the nodes whose past repairs weigh most, of machine, device and slot"},
     {"group", "resume", "GROUP", 1, 1, CLUSTER | CLI_BIT(REASON), cli_group_resume,

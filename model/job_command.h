@@ -8,7 +8,8 @@
     X(RESTART, "restart") /* its processes end and begin anew, its pods stay */ \
     X(REMAKE, "remake")   /* its pods are made anew */                          \
     X(SUSPEND, "suspend") /* its pods go until it is resumed */                 \
-    X(RESUME, "resume")
+    X(RESUME, "resume")                                                         \
+    X(SCALE, "scale") /* it has this size, or the next one below that it may have */
 enum job_command_kind {
 #define X(SYMBOL, text) JOB_COMMAND_##SYMBOL,
     JOB_COMMAND_LIST(X)
@@ -16,12 +17,14 @@ enum job_command_kind {
 };
 ENUM_DECLARE(job_command_kind);
 
+#define JOB_REPLICAS_MAX 4096
 #define JOB_COMMANDS_MAX 1000 /* that wait at one scheduler */
 
 struct job_command {
     int64_t id;
     char scheduler[NAME_MAX_BYTES], job[JOB_ID_MAX_BYTES];
     enum job_command_kind kind;
+    int64_t size; /* of SCALE, in replicas */
     char actor[NAME_MAX_BYTES];
     int64_t asked_at;
 };

@@ -226,6 +226,8 @@ void api_job_command(struct api_call *call)
     struct job_command command;
     char word[16];
     enum job_command_kind kind;
+    int64_t size = 0;
+    bool has_size = false;
     auto_json json_t *body = NULL;
     const struct json_field fields[] = {{.name = "command",
                                          .type = JSON_FIELD_TEXT,
@@ -233,18 +235,31 @@ void api_job_command(struct api_call *call)
                                          .target = word,
                                          .size = sizeof word,
                                          .check = check_command,
-                                         .rule = "restart, remake, suspend or resume"}};
+                                         .rule = "restart, remake, suspend, resume or scale"},
+                                        {.name = "size",
+                                         .type = JSON_FIELD_I64,
+                                         .target = &size,
+                                         .min = 1,
+                                         .max = JOB_REPLICAS_MAX,
+                                         .ret_present = &has_size}};
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;
     (void)job_command_kind_parse(word, &kind); /* checked above */
-    if (service_job_command(call->service, &call->actor, call->params[0], call->params[1], kind, &command, &problem) !=
-        0) {
+    if ((kind == JOB_COMMAND_SCALE) != has_size) {
+        api_problem_printf(call, PROBLEM_INVALID_VALUE, "size: %s",
+                           has_size ? "only the command scale has one." : "missing. The command scale needs it.");
+        return;
+    }
+    if (service_job_command(call->service, &call->actor, call->params[0], call->params[1], kind, size, &command,
+                            &problem) != 0) {
         api_problem(call, &problem);
         return;
     }
     json_t *json = json_object();
     json_put_text(json, "job", command.job);
     json_put_text(json, "command", word);
+    if (has_size)
+        json_put_i64(json, "size", size);
     json_put_time(json, "askedAt", command.asked_at);
     api_reply_json(call, 202, json);
 }

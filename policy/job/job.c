@@ -130,11 +130,24 @@ static bool is_stuck(const struct job_turn *turn, const struct job_pod *pod)
     return is_mute(turn, pod) || (has_to_stop(pod) && turn->seen->now - turn->record->since > STUCK_MS + graceful_ms);
 }
 
+/* A pod that the size leaves no work for goes when its workers have ended. */
+static void let_go(struct job_turn *turn, int number)
+{
+    const struct job_pod *pod = &turn->seen->pods[number];
+    bool nobody_ends_it = pod->agent == JOB_AGENT_UNKNOWN && job_pod_node_failed(turn, pod);
+    if (pod->exists && (!pod->deleting || nobody_ends_it))
+        *act_of(turn, number) = JOB_ACT_DELETE;
+}
+
 enum readiness { READY, COMES, STOPS, LOST };
 
 static enum readiness gather_pod(struct job_turn *turn, int number)
 {
     const struct job_pod *pod = &turn->seen->pods[number];
+    if (!job_wants_pod(turn->spec, number) && (!pod->exists || !has_to_stop(pod) || is_stuck(turn, pod))) {
+        let_go(turn, number);
+        return LOST;
+    }
     if (!keep_pod(turn, number))
         return LOST;
     if (pod->agent == JOB_AGENT_READY)
@@ -196,7 +209,7 @@ static int size_now(const struct job_turn *turn, int ready)
     const struct job_elastic *elastic = &turn->spec->elastic;
     int size = job_size_for(turn->spec, ready);
     int64_t patience_ms = turn->record->faulty ? elastic->fault_ms : elastic->scaling_ms;
-    bool waits = size < job_rank_count(turn->spec) && turn->seen->now - turn->record->since < patience_ms;
+    bool waits = size < job_size_most(turn->spec) && turn->seen->now - turn->record->since < patience_ms;
     return waits ? 0 : size;
 }
 
@@ -283,7 +296,11 @@ static bool find_fault(const struct job_turn *turn, struct job_fault *ret_fault)
 static void keep_spares(struct job_turn *turn)
 {
     for (int i = 0; i < job_pod_count(turn->spec); i++) {
-        if (job_rank_of(turn->record, i) >= 0 || !keep_pod(turn, i))
+        if (job_rank_of(turn->record, i) >= 0)
+            continue;
+        if (!job_wants_pod(turn->spec, i))
+            let_go(turn, i);
+        if (!job_wants_pod(turn->spec, i) || !keep_pod(turn, i))
             continue;
         enum job_agent agent = turn->seen->pods[i].agent;
         if (agent == JOB_AGENT_RUNNING || agent == JOB_AGENT_COMPLETED || agent == JOB_AGENT_FAULTED)
@@ -322,14 +339,34 @@ static void launch(struct job_turn *turn)
         begin_run(turn);
 }
 
-/* Pods that stand ready and have no rank let it grow; its workers save a checkpoint first. */
+/* Its workers save a checkpoint, end, and start with another size. */
+static void resize(struct job_turn *turn, const char *reason, int size, const char *why)
+{
+    job_note(turn, false, reason, "From %d to %d replicas%s: the workers save a checkpoint and start anew",
+             turn->record->rank_count, size, why);
+    job_move(turn, JOB_GATHERING);
+    turn->record->growing = true;
+    turn->record->ran_at = 0;
+}
+
+/* A person asked for a smaller size than it has. */
+static bool shrink(struct job_turn *turn)
+{
+    int most = job_size_most(turn->spec);
+    if (!turn->spec->elastic.on || turn->record->rank_count <= most)
+        return false;
+    resize(turn, "ScaleDown", most, ", as asked for");
+    return true;
+}
+
+/* Pods that stand ready and have no rank let it grow. */
 static bool grow(struct job_turn *turn)
 {
     struct job_record *record = turn->record;
     const struct job_elastic *elastic = &turn->spec->elastic;
     int64_t rest_ms = elastic->scaling_ms > elastic->snooze_ms ? elastic->scaling_ms : elastic->snooze_ms;
     int ready = record->rank_count;
-    if (!elastic->on || record->rank_count == job_rank_count(turn->spec) || turn->seen->now - record->ran_at < rest_ms)
+    if (!elastic->on || record->rank_count == job_size_most(turn->spec) || turn->seen->now - record->ran_at < rest_ms)
         return false;
     for (int i = 0; i < job_pod_count(turn->spec); i++)
         ready += job_rank_of(record, i) < 0 && is_of_now(record, &turn->seen->pods[i], i) &&
@@ -337,11 +374,7 @@ static bool grow(struct job_turn *turn)
     int size = job_size_for(turn->spec, ready);
     if (size <= record->rank_count)
         return false;
-    job_note(turn, false, "ScaleUp", "From %d to %d replicas: the workers save a checkpoint and start anew",
-             record->rank_count, size);
-    job_move(turn, JOB_GATHERING);
-    record->growing = true;
-    record->ran_at = 0;
+    resize(turn, "ScaleUp", size, "");
     return true;
 }
 
@@ -352,7 +385,7 @@ static void run(struct job_turn *turn)
         completed += turn->seen->pods[turn->record->ranks[rank]].agent == JOB_AGENT_COMPLETED;
     if (completed == turn->record->rank_count)
         finish(turn, JOB_COMPLETED, "JobCompleted", "All ranks have ended well");
-    else if (!grow(turn))
+    else if (!shrink(turn) && !grow(turn))
         keep_spares(turn);
 }
 
@@ -490,7 +523,7 @@ void job_next(const struct job_spec *spec, const struct job_seen *seen, struct j
     if (restart_as_asked(&turn))
         return;
     bool at_work = record->state == JOB_LAUNCHING || record->state == JOB_RUNNING;
-    if (at_work && (record->rank_count == 0 || record->rank_count != job_size_for(spec, record->rank_count))) {
+    if (at_work && (record->rank_count == 0 || !job_is_size(spec, record->rank_count))) {
         job_move(&turn, JOB_GATHERING); /* what was stored is not of this job as it is: its ranks are given anew */
         at_work = false;
     }

@@ -125,6 +125,7 @@ struct job_elastic {
     int least, step; /* least, least + step, … up to the replicas; 0: only these: */
     int sizes[JOB_SIZES_MAX];
     size_t size_count;
+    int most; /* the size that a person asked for: it does not grow beyond; 0: all replicas */
     int64_t
         scaling_ms; /* how long more pods are waited for at a start, and how long a size is kept before the next growth */
     int64_t fault_ms;    /* how long a lost pod is waited for */
@@ -152,6 +153,12 @@ int job_pod_count(const struct job_spec *spec);
 int job_rank_count(const struct job_spec *spec);
 /* The largest size that so many pods are enough for; 0: none. Of a job that is not elastic all ranks. */
 int job_size_for(const struct job_spec *spec, int pods);
+/* Whether it may have so many ranks at all, whatever a person asked for. */
+bool job_is_size(const struct job_spec *spec, int ranks);
+/* The largest size that it may have: all replicas, or, of an elastic job, the one nearest below what a person asked for. */
+int job_size_most(const struct job_spec *spec);
+/* Whether the size leaves work for this pod, as a rank or a spare. */
+bool job_wants_pod(const struct job_spec *spec, int pod);
 /* The set of a pod, and its number there. */
 const struct job_set *job_pod_set(const struct job_spec *spec, int pod, int *ret_number);
 
@@ -224,7 +231,7 @@ struct job_record {
     int64_t fruitless;         /* faults in a row that no progress lies between */
     struct job_fault fault;    /* under way, or the last one */
     char asked[JOB_ASKED_MAX]; /* as far as it is carried out */
-    bool growing;              /* its workers save a checkpoint and end, so that it starts larger */
+    bool growing;              /* its workers save a checkpoint and end, so that it starts with another size */
     bool faulty;               /* it is under way */
     char reason[JOB_REASON_MAX], message[JOB_MESSAGE_MAX]; /* why it is over, suspended, or what it waits for */
     struct job_excluded excluded[JOB_EXCLUDED_MAX];

@@ -19,25 +19,54 @@ int job_rank_count(const struct job_spec *spec)
     return count;
 }
 
-static bool is_size(const struct job_elastic *elastic, int most, int size)
+static bool is_size(const struct job_elastic *elastic, int size)
 {
     if (elastic->step > 0)
-        return size == most || (size >= elastic->least && (size - elastic->least) % elastic->step == 0);
+        return size >= elastic->least && (size - elastic->least) % elastic->step == 0;
     for (size_t i = 0; i < elastic->size_count; i++)
         if (elastic->sizes[i] == size)
             return size >= elastic->least;
     return false;
 }
 
-int job_size_for(const struct job_spec *spec, int pods)
+bool job_is_size(const struct job_spec *spec, int ranks)
 {
-    int most = job_rank_count(spec);
-    if (!spec->elastic.on || pods >= most)
-        return pods >= most ? most : 0;
-    for (int size = pods; size > 0; size--)
-        if (is_size(&spec->elastic, most, size))
+    int all = job_rank_count(spec);
+    return ranks == all || (spec->elastic.on && is_size(&spec->elastic, ranks));
+}
+
+/* 0: none. */
+static int size_below(const struct job_spec *spec, int pods)
+{
+    int all = job_rank_count(spec);
+    for (int size = pods < all ? pods : all; size > 0; size--)
+        if (job_is_size(spec, size))
             return size;
     return 0;
+}
+
+int job_size_most(const struct job_spec *spec)
+{
+    int all = job_rank_count(spec), asked = spec->elastic.most;
+    if (!spec->elastic.on || asked <= 0 || asked >= all)
+        return all;
+    int size = size_below(spec, asked);
+    while (size == 0 && asked < all) /* fewer than it can have: the least, then */
+        size = size_below(spec, ++asked);
+    return size;
+}
+
+int job_size_for(const struct job_spec *spec, int pods)
+{
+    int most = job_size_most(spec);
+    if (pods >= most)
+        return most;
+    return spec->elastic.on ? size_below(spec, pods) : 0;
+}
+
+bool job_wants_pod(const struct job_spec *spec, int pod)
+{
+    return pod < job_pod_count(spec) - job_rank_count(spec) + job_size_most(spec);
 }
 
 const struct job_set *job_pod_set(const struct job_spec *spec, int pod, int *ret_number)

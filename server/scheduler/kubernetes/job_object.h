@@ -17,6 +17,7 @@
 #define KUBE_JOB_INCARNATION_LABEL "holdfast/incarnation"
 #define KUBE_JOB_NAME_LABEL "sagemaker.amazonaws.com/job-name"
 #define KUBE_JOB_ASKED_ANNOTATION "holdfast/restart" /* on the job: "restart" or "remake", and when */
+#define KUBE_JOB_SIZE_ANNOTATION "holdfast/size" /* on an elastic job: the replicas that a person asked for, a number */
 #define KUBE_JOB_RECORD_ANNOTATION "holdfast/record" /* on the job: job_record.h */
 #define KUBE_JOB_MASTER_PORT 29500
 #define KUBE_JOB_TOKEN_DIR "/var/run/holdfast/launcher"

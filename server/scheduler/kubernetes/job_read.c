@@ -141,8 +141,11 @@ int kube_job_read(json_t *object, struct workload_job **ret_job)
         job->created_at = 0;
     if (read_spec(job, json_object_get(object, "spec")) != 0)
         job->spec.set_count = 0;
-    copy(job->spec.asked, sizeof(job->spec.asked),
-         kube_text(json_object_get(metadata, "annotations"), KUBE_JOB_ASKED_ANNOTATION));
+    const json_t *annotations = json_object_get(metadata, "annotations");
+    copy(job->spec.asked, sizeof(job->spec.asked), kube_text(annotations, KUBE_JOB_ASKED_ANNOTATION));
+    int64_t size;
+    if (text_parse_i64(kube_text(annotations, KUBE_JOB_SIZE_ANNOTATION), 1, JOB_PODS_MAX, &size) == 0)
+        job->spec.elastic.most = (int)size; /* what is no size is none */
     job->record = kube_job_record_of(object, &job->spec);
     size_t count = (size_t)job_pod_count(&job->spec);
     job->seen = own_calloc(count + 1, sizeof(*job->seen));

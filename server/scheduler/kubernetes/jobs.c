@@ -22,6 +22,7 @@ struct group {
     enum cluster_job_state state;
     char reason[JOB_REASON_MAX];
     int64_t restarts, submitted_at, started_at, ends_at;
+    int64_t size, size_least, size_most, size_asked;
 };
 
 struct gathering {
@@ -118,6 +119,12 @@ static void take_training(const struct workload_job *job, void *arg)
     group->submitted_at = job->created_at;
     group->started_at = record->first_ran_at;
     group->ends_at = record->completed_at;
+    if (job->spec.elastic.on) {
+        group->size = record->rank_count;
+        group->size_least = job->spec.elastic.least;
+        group->size_most = job_rank_count(&job->spec);
+        group->size_asked = job->spec.elastic.most;
+    }
     for (int i = 0; i < record->rank_count; i++)
         add_node(gathering, group, record->rank_nodes[i]);
 }
@@ -160,6 +167,10 @@ static void put_figures(struct cluster_job *job, const struct group *group)
     job->ends_at = group->ends_at;
     job->tasks = 1;
     job->is_training = group->training;
+    job->size = group->size;
+    job->size_least = group->size_least;
+    job->size_most = group->size_most;
+    job->size_asked = group->size_asked;
 }
 
 /* Each job's id, namespace, name, nodes, partitions and reason, one after the other. */

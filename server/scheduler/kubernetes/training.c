@@ -372,12 +372,16 @@ static int tell(struct scheduler *s, const struct workload_job *job, const struc
     return post(s, path, event, NULL, ret_error);
 }
 
-/* Suspension is the job's own field; what else is asked for is an annotation, whose text is another one each time. */
+/* Suspension is the job's own field. A size is an annotation; and so is a restart, whose text is another one each time. */
 static json_t *command_patch(const struct job_command *command)
 {
     bool suspend = command->kind == JOB_COMMAND_SUSPEND;
     if (suspend || command->kind == JOB_COMMAND_RESUME)
         return json_pack("{s:{s:{s:b}}}", "spec", "runPolicy", "suspend", suspend);
+    if (command->kind == JOB_COMMAND_SCALE) {
+        autofree char *size = own_printf("%lld", (long long)command->size);
+        return json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_JOB_SIZE_ANNOTATION, size);
+    }
     autofree char *text =
         own_printf("%s %lld by %.40s", job_command_kind_text(command->kind), (long long)command->id, command->actor);
     return json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_JOB_ASKED_ANNOTATION, text);

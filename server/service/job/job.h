@@ -53,9 +53,11 @@ typedef void (*service_broken_fn)(const char *node, const char *state, const cha
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 
-/* Keeps a command for a training job; it is carried out soon after. CONFLICT for any other job, and for one that is over. */
+/* Keeps a command for a training job; it is carried out soon after. CONFLICT for any other job, and for one that is over. size: of SCALE,
+ * in replicas; CONFLICT where the job is not elastic, INVALID outside its bounds. */
 int service_job_command(struct service *s, const struct actor *actor, const char *cluster, const char *job,
-                        enum job_command_kind kind, struct job_command *ret_command, struct problem *ret_problem);
+                        enum job_command_kind kind, int64_t size, struct job_command *ret_command,
+                        struct problem *ret_problem);
 /* For whoever carries them out: rows are struct job_command of this scheduler, oldest first; any thread. */
 int service_job_commands(struct service *s, const char *scheduler, db_row_fn fn, void *arg);
 /* It is carried out, or never can be. */

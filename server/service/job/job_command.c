@@ -33,7 +33,8 @@ static int ignore_attempt(const struct job_attempt *attempt, const struct attemp
 }
 
 /* The texts of what is answered are gone; what is asked of it are words and numbers. */
-static int check(struct service *s, const char *cluster, const char *id, struct problem *problem)
+static int check(struct service *s, const char *cluster, const char *id, enum job_command_kind kind, int64_t size,
+                 struct problem *problem)
 {
     struct cluster_job job = {0};
     const struct service_job_readers readers = {
@@ -47,6 +48,15 @@ static int check(struct service *s, const char *cluster, const char *id, struct 
     if (cluster_job_place(job.state) == CLUSTER_JOB_PLACE_OVER)
         return problem_say(problem, STATUS_CONFLICT, PROBLEM_CONFLICT, "The job \"%s\" is over: it is %s.", id,
                            cluster_job_state_text(job.state));
+    if (kind != JOB_COMMAND_SCALE)
+        return 0;
+    if (job.size_most == 0)
+        return problem_say(problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                           "The job \"%s\" has one size only: it has no elasticPolicy.", id);
+    if (size < job.size_least || size > job.size_most)
+        return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
+                           "size: %lld is not allowed. The job \"%s\" may have %lld to %lld replicas.", (long long)size,
+                           id, (long long)job.size_least, (long long)job.size_most);
     return 0;
 }
 
@@ -78,13 +88,14 @@ static int command_write(struct db_tx *tx, void *arg)
 }
 
 int service_job_command(struct service *s, const struct actor *actor, const char *cluster, const char *job,
-                        enum job_command_kind kind, struct job_command *ret_command, struct problem *ret_problem)
+                        enum job_command_kind kind, int64_t size, struct job_command *ret_command,
+                        struct problem *ret_problem)
 {
-    struct job_command command = {.kind = kind, .asked_at = service_now(s)};
+    struct job_command command = {.kind = kind, .size = size, .asked_at = service_now(s)};
     struct commanding work = {.s = s, .cluster = cluster, .command = &command, .problem = ret_problem};
     int status = service_require(actor, ROLE_OPERATOR, ret_problem);
     if (status == 0)
-        status = check(s, cluster, job, ret_problem);
+        status = check(s, cluster, job, kind, size, ret_problem);
     if (status == 0 && text_copy(command.job, sizeof(command.job), job) != 0)
         status = problem_say(ret_problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                              "A job with a name of %d characters or more takes no commands here: annotate it there.",

@@ -234,6 +234,17 @@ test('an elastic job starts with the nodes that are there, and grows when its wo
   await until('it runs on three', () => { const now = holdfast('elastic'); return now.state === 'Running' && now.ranks.length === 3; });
   assert.deepEqual(readFileSync(join(dirOf('elastic'), 'saved'), 'utf8').trim().split('\n'), ['2', '2'], 'each worker has saved once');
   assert.match(events('elastic').find((e) => e.reason === 'ScaleUp').message, /^From 2 to 3 replicas/);
+  const scale = (size) => world.hpctl('job', 'scale', 'default/elastic', String(size));
+  await until('hpctl knows its bounds', () => /may have 1 to 3 replicas/.test(scale(4).err));
+  assert.equal(scale(1).code, 0);
+  await until('it runs on one, and the other pods are gone', () => {
+    const now = holdfast('elastic');
+    return now.state === 'Running' && now.ranks.length === 1 && podsOf('elastic').length === 1;
+  });
+  assert.match(events('elastic').find((e) => e.reason === 'ScaleDown').message, /^From 3 to 1 replicas, as asked for/);
+  assert.equal(readFileSync(join(dirOf('elastic'), 'saved'), 'utf8').trim().split('\n').filter((size) => size === '3').length, 3, 'each of three has saved');
+  assert.equal(scale(2).code, 0);
+  await until('it runs on two', () => { const now = holdfast('elastic'); return now.state === 'Running' && now.ranks.length === 2; });
   assert.deepEqual([holdfast('elastic').restarts, holdfast('elastic').nodeRestarts], [0, 0]);
   touch('elastic', 'done');
   assert.equal((await over('elastic')).holdfast.state, 'Completed');

@@ -410,6 +410,51 @@ static void test_elastic_sizes(void **state)
     }
 }
 
+static int pods_there(const struct world *w)
+{
+    int count = 0;
+    for (int i = 0; i < job_pod_count(&w->spec); i++)
+        count += w->pods[i].exists && !w->pods[i].deleting;
+    return count;
+}
+
+static void test_a_person_scales_it(void **state)
+{
+    (void)state;
+    AUTO(world) struct world *w = elastic_world(2, 6, 2);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 6);
+    w->spec.elastic.most = 5; /* four is the next size below */
+    step(w);
+    assert_true(noted(w, "ScaleDown") && w->record->growing);
+    step(w);
+    assert_int_equal(w->plan->graceful_ms, 20 * S);
+    reach(w, JOB_RUNNING);
+    steps(w, 20);
+    assert_int_equal(w->record->rank_count, 4);
+    assert_int_equal(pods_there(w), 4); /* the others hold no node */
+    w->spec.elastic.most = 1;           /* it cannot have fewer than two */
+    steps(w, 2);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 2);
+    w->spec.elastic.most = 0;
+    steps(w, 20);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 6);
+    assert_int_equal(w->record->restarts + w->record->node_restarts, 0);
+}
+
+static void test_a_smaller_size_at_the_start(void **state)
+{
+    (void)state;
+    AUTO(world) struct world *w = elastic_world(1, 4, 1);
+    w->spec.elastic.most = 3;
+    reach(w, JOB_RUNNING); /* and does not wait for a fourth pod */
+    assert_int_equal(w->record->rank_count, 3);
+    assert_int_equal(pods_there(w), 3);
+    assert_int_equal(job_size_most(&w->spec), 3);
+}
+
 static void test_a_person_restarts_it(void **state)
 {
     (void)state;
@@ -467,6 +512,8 @@ int main(void)
         cmocka_unit_test(test_elastic_shrinks_after_a_fault_and_grows_back),
         cmocka_unit_test(test_elastic_snoozes),
         cmocka_unit_test(test_elastic_sizes),
+        cmocka_unit_test(test_a_person_scales_it),
+        cmocka_unit_test(test_a_smaller_size_at_the_start),
         cmocka_unit_test(test_a_person_restarts_it),
         cmocka_unit_test(test_a_record_of_another_shape),
     };

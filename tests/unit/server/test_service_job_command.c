@@ -20,6 +20,19 @@ static struct job_snapshot *snapshot_new(void)
          .nodes = "gpu-1",
          .tasks = 1,
          .is_training = true},
+        {.id = "ml/elastic",
+         .name = "elastic",
+         .user = "ml",
+         .account = "ml",
+         .partition = "",
+         .state = CLUSTER_JOB_RUNNING,
+         .reason = "",
+         .nodes = "gpu-1",
+         .tasks = 1,
+         .is_training = true,
+         .size = 4,
+         .size_least = 2,
+         .size_most = 8},
         {.id = "ml/over",
          .name = "over",
          .user = "ml",
@@ -67,11 +80,18 @@ static void close_kubernetes(struct world *world)
     world_close(world);
 }
 
+static int scale(struct world *world, const char *job, enum job_command_kind kind, int64_t size)
+{
+    const struct actor actor = {.name = "token:ann", .role = ROLE_OPERATOR};
+    struct job_command command;
+    return service_job_command(&world->service, &actor, "ml", job, kind, size, &command, &world->problem);
+}
+
 static int ask(struct world *world, enum role role, const char *job, enum job_command_kind kind)
 {
     const struct actor actor = {.name = "token:ann", .role = role};
     struct job_command command;
-    return service_job_command(&world->service, &actor, "ml", job, kind, &command, &world->problem);
+    return service_job_command(&world->service, &actor, "ml", job, kind, 0, &command, &world->problem);
 }
 
 static int add(const void *row, void *arg)
@@ -117,6 +137,31 @@ static void test_refused(void **state)
     close_kubernetes(&world);
 }
 
+static int sized(const void *row, void *arg)
+{
+    *(int64_t *)arg = ((const struct job_command *)row)->size;
+    return 0;
+}
+
+static void test_a_size_within_the_bounds(void **state)
+{
+    (void)state;
+    struct world world;
+    int64_t size = 0;
+    open_kubernetes(&world);
+    assert_int_equal(scale(&world, "ml/a", JOB_COMMAND_SCALE, 4), STATUS_CONFLICT);
+    assert_non_null(strstr(world.problem.detail, "has no elasticPolicy"));
+    assert_int_equal(scale(&world, "ml/elastic", JOB_COMMAND_SCALE, 1), STATUS_INVALID);
+    assert_int_equal(scale(&world, "ml/elastic", JOB_COMMAND_SCALE, 9), STATUS_INVALID);
+    assert_non_null(strstr(world.problem.detail, "may have 2 to 8 replicas"));
+    waits(&world, "");
+    assert_int_equal(scale(&world, "ml/elastic", JOB_COMMAND_SCALE, 8), 0);
+    waits(&world, "1 scale ml/elastic by token:ann\n");
+    assert_int_equal(service_job_commands(&world.service, "", sized, &size), 0);
+    assert_int_equal(size, 8);
+    close_kubernetes(&world);
+}
+
 static void test_no_more_than_there_may_be(void **state)
 {
     (void)state;
@@ -134,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits_until_it_is_done),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_a_size_within_the_bounds),
         cmocka_unit_test(test_no_more_than_there_may_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
