@@ -351,6 +351,7 @@ static int make_schedulers(struct hpd *hpd)
         *scheduler = (struct reconcile_scheduler){.name = from->name,
                                                   .arn = from->arn,
                                                   .managed = from->managed,
+                                                  .topology_managed = from->topology_managed,
                                                   .strategy = from->strategy,
                                                   .observe_interval_ms = from->observe_interval_ms,
                                                   .job_snapshot_interval_ms = jobs_ms > 0 ? jobs_ms : RECONCILE_NEVER};

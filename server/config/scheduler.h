@@ -37,6 +37,7 @@ struct config_scheduler {
     int64_t observe_interval_ms;          /* 0: recovery.observeInterval */
     int64_t job_snapshot_interval_ms;     /* 0: it is never asked for its jobs */
     bool managed;                         /* its nodes and partitions are written by us … */
+    bool topology_managed;                /* … and its switches */
     enum desired_strategy strategy;       /* … by this */
     const struct config_scheduler_kind *kind;
     void *options; /* the kind's own */

@@ -100,6 +100,7 @@ static int read(struct config_scheduler *scheduler, json_t *json, char *ret_erro
     if (rc == 0 && manage != NULL)
         rc = config_manage_read(&slurm->manage, part_path(scheduler, "manage", path), manage, ret_error);
     scheduler->managed = slurm->manage.file[0] != '\0';
+    scheduler->topology_managed = scheduler->managed && slurm->manage.topology[0] != '\0';
     scheduler->strategy = slurm->manage.strategy;
     return rc;
 }

@@ -28,6 +28,7 @@ struct reconcile_scheduler {
     const char *arn;  /* by which clusters of the AWS API name it; NULL or "": by its kind only */
     struct scheduler_driver driver;
     bool managed;                     /* its nodes and partitions are written by us … */
+    bool topology_managed;            /* … and its switches: what is stored of them counts, and not what it says */
     enum desired_strategy strategy;   /* … by this, where a cluster does not say another */
     int64_t observe_interval_ms;      /* 0: as the settings say */
     int64_t job_snapshot_interval_ms; /* likewise; RECONCILE_NEVER: it is never asked for its jobs */

@@ -20,6 +20,7 @@ static int configure(struct scheduler *s, struct scheduler_desired *desired, cha
 struct fleet {
     int clusters, nodes; /* nodes of each */
     bool apart;          /* all but the first are under another scheduler */
+    bool topology;       /* the scheduler's switches are ours to write, too */
 };
 
 static int write_fleet(struct db_tx *tx, void *arg)
@@ -62,8 +63,11 @@ static void open_managed(struct sim *sim, struct fleet fleet)
     static const struct scheduler_configuration_ops configuration = {.apply = configure};
     ops.configuration = &configuration;
     driver.ops = &ops;
-    deps.schedulers[0] = (struct reconcile_scheduler){
-        .name = "slurm", .driver = driver, .managed = true, .strategy = DESIRED_STRATEGY_OVERWRITE};
+    deps.schedulers[0] = (struct reconcile_scheduler){.name = "slurm",
+                                                      .driver = driver,
+                                                      .managed = true,
+                                                      .topology_managed = fleet.topology,
+                                                      .strategy = DESIRED_STRATEGY_OVERWRITE};
     if (fleet.apart)
         deps.schedulers[deps.scheduler_count++] =
             (struct reconcile_scheduler){.name = SIM_OTHER, .driver = fake_scheduler_plain_driver(&sim->other)};
@@ -200,6 +204,49 @@ static void a_cluster_of_another_scheduler_costs_no_look(void **state)
     assert_true(looks_at_all(nothing, SERVICE_WAKE_CLUSTER, 1));
 }
 
+static int move_first(struct db_tx *tx, void *arg)
+{
+    return db_node_set_topology(tx, 1, TOPOLOGY_LEVEL_SWITCH, arg);
+}
+
+static void assert_switch(struct sim *sim, int64_t id, const char *wanted)
+{
+    struct node node;
+    struct db_tx *tx = NULL;
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_node_get_row(tx, id, &node), 0);
+    db_read_end(sim->service.db, tx);
+    assert_string_equal(node.topology[TOPOLOGY_LEVEL_SWITCH], wanted);
+}
+
+/* A person has moved a node to another switch, and we started anew before the scheduler had read that: where its topology is ours to write
+ * it does not take the node back; where it is not, it says where the node is. */
+static void where_a_node_sits_is_the_writers_word(void **state)
+{
+    (void)state;
+    for (int ours = 0; ours < 2; ours++) {
+        struct sim sim;
+        open_managed(&sim, (struct fleet){.clusters = 1, .nodes = 2, .topology = ours == 1});
+        assert_int_equal(db_write(sim.service.db, "test", move_first, (char[]){"new-leaf"}), 0);
+        sim.service.wake(sim.service.wake_arg, SERVICE_WAKE_ALL, 0);
+        turn_some(&sim);
+        clock_fake_advance(&sim.clock, 10 * MS_PER_MIN); /* it looks where nodes sit again */
+        for (int i = 0; i < 2; i++) {
+            char name[NODE_NAME_MAX_BYTES];
+            snprintf(name, sizeof(name), "c0-%d", i);
+            struct fake_scheduler_node *node = fake_scheduler_add(&sim.scheduler, name);
+            snprintf(node->leaf, sizeof(node->leaf), "old-leaf");
+        }
+        for (int i = 0; i < 4; i++) {
+            turn_some(&sim);
+            clock_fake_advance(&sim.clock, MS_PER_MIN);
+        }
+        assert_switch(&sim, 1, ours ? "new-leaf" : "old-leaf");
+        assert_switch(&sim, 2, "old-leaf");
+        sim_close(&sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +256,7 @@ int main(void)
         cmocka_unit_test(nodes_are_read_where_something_changed),
         cmocka_unit_test(a_node_of_which_nothing_changed_costs_no_look),
         cmocka_unit_test(a_cluster_of_another_scheduler_costs_no_look),
+        cmocka_unit_test(where_a_node_sits_is_the_writers_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@ void reconcile_links_make(struct reconcile *r)
         struct scheduler_link *link = link_add(r, from->name);
         link->driver = from->driver;
         link->managed = from->managed;
+        link->topology_managed = from->topology_managed;
         link->strategy = from->strategy;
         if (from->observe_interval_ms > 0)
             link->observe_interval_ms = from->observe_interval_ms;

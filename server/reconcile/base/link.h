@@ -29,6 +29,7 @@ struct scheduler_link {
     char name[NAME_MAX_BYTES];
     struct scheduler_driver driver; /* ops NULL: no scheduler of this name is configured */
     bool managed;                   /* its nodes and partitions are written by us … */
+    bool topology_managed;          /* … and its switches */
     enum desired_strategy strategy; /* … by this, where a cluster does not say another */
     struct map *nodes;              /* name → rnode of the clusters under it */
     int clusters;                   /* that name it */

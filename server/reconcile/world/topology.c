@@ -103,12 +103,19 @@ void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct 
 }
 
 /* --- what the scheduler knows ------------------------------------------------------------------ */
+/* What we write of it is ours: the scheduler may not have read yet what a person said since, as after a restart of ours. */
+static bool is_ours(const struct rcall *call, const char *known)
+{
+    return call->link->topology_managed && known[0] != '\0';
+}
+
 void reconcile_places_take(struct reconcile *r, const struct rcall *call)
 {
     for (size_t i = 0; i < call->place_count; i++) {
         const struct scheduler_place *place = &call->places[i];
         struct rnode *node = map_get(call->link->nodes, place->node);
-        if (node == NULL || text_equal(reconcile_domain_name(r, node->domain[place->level]), place->domain))
+        const char *known = node == NULL ? "" : reconcile_domain_name(r, node->domain[place->level]);
+        if (node == NULL || is_ours(call, known) || text_equal(known, place->domain))
             continue;
         put(r, node, place->level, place->domain);
         idqueue_push(&r->topology->unstored, node->id);

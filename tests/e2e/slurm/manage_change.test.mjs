@@ -65,14 +65,14 @@ test('hpd killed at any point of a change: the next one brings it to its end', a
     world.trap(at);
     place('a-2', leaf);
     world.edit(/^# holdfast .*$/m, `# holdfast edited ${at}`); // our sum is gone: it is written, too
-    await until('it ended, or was ended', () => world.hpd.signalCode !== null || (switches().includes(leaf) && unproven().length === 0));
+    await until('it ended, or was ended', () => world.hpd.signalCode !== null || (switches().includes(leaf) && unproven().length === 0), WAIT_MS);
     whole = world.hpd.signalCode === null;
     world.trap(0);
     if (!whole) {
       killed++;
       await world.startHpd();
     }
-    await until(`all of it is there after ${at}`, () => switches().includes(leaf) && unproven().length === 0 && /^# holdfast [0-9a-f]{64}$/m.test(world.read()));
+    await until(`all of it is there after ${at}`, () => switches().includes(leaf) && unproven().length === 0 && /^# holdfast [0-9a-f]{64}$/m.test(world.read()), WAIT_MS);
     assert.deepEqual(world.partitions(), { dev: 'a-[1-2]', train: 'a-[1-2]' });
   }
   assert.ok(killed >= 10, `killed at ${killed} points: ${world.seen().join('; ')}`);
