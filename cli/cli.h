@@ -31,82 +31,83 @@ enum cli_exit {
 };
 
 /* Every option of every verb, once: symbol, long name, letter (0: none), placeholder (NULL: a flag), help. */
-#define CLI_OPTION_LIST(X)                                                                                            \
-    X(SERVER, "server", 0, "URL", "where hpd listens (HPCTL_URL)")                                                    \
-    X(TOKEN, "token", 0, "TEXT", "API token; better: HPCTL_TOKEN or the configuration file")                          \
-    X(FINGERPRINT, "fingerprint", 0, "sha256:...", "public key of a server with its own certificate")                 \
-    X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")                     \
-    X(CONTEXT, "context", 0, "NAME", "the server and token of this context (HPCTL_CONTEXT)")                          \
-    X(OUTPUT, "output", 'o', "FORMAT", "table, wide, json, yaml, name, hosts, jsonpath=… or custom-columns=…")        \
-    X(HELP, "help", 'h', NULL, "this text")                                                                           \
-    X(VERSION, "version", 0, NULL, "the version")                                                                     \
-    X(CLUSTER, "cluster", 'c', "NAME", "the cluster; may be left out when there is only one")                         \
-    X(FILE, "file", 'f', "FILE", "what is wanted, in YAML or JSON (agent settings: lines); - is standard input")      \
-    X(YES, "yes", 'y', NULL, "do not ask")                                                                            \
-    X(DRY_RUN, "dry-run", 0, NULL, "only say what would change")                                                      \
-    X(IMAGE, "image", 0, "ID", "the image to run, such as ami-0123456789abcdef0")                                     \
-    X(RELEASE, "release", 0, "VERSION", "the release of the image to run")                                            \
-    X(BATCH, "batch", 0, "N|N%", "so many nodes at a time, or percent of the group (all)")                            \
-    X(PAUSE, "pause", 0, "DURATION", "between batches")                                                               \
-    X(CHECK, "check", 0, "stress|connectivity", "only this deep health check (both)")                                 \
-    X(DEEP, "deep", 0, NULL, "the whole of it, as HyperPod does: up to hours")                                        \
-    X(QUICK, "quick", 0, NULL, "minutes (the default)")                                                               \
-    X(FORCE, "force", 0, NULL, "requeue running jobs, instead of leaving out a node that stays busy")                 \
-    X(NODES, "nodes", 0, "NODES", "these nodes, such as gpu-[1-4],gpu-7")                                             \
-    X(COUNT, "count", 0, "N", "how many nodes (1)")                                                                   \
-    X(PODS, "pods", 0, NULL, "make the job's pods anew, and not only its workers")                                    \
-    X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark")        \
-    X(GROUP, "group", 'g', "NAME", "only this instance group")                                                        \
-    X(STATE, "state", 0, "STATE", "only those in this state")                                                         \
-    X(KIND, "kind", 0, "KIND", "only of this kind: of operations such as replace, of events such as decision")        \
-    X(HEALTH, "health", 0, "HEALTH", "only nodes of this health")                                                     \
-    X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                           \
-    X(DEVICE, "device", 0, "DEVICE", "the part that it is about, such as 0000:4e:00")                                 \
-    X(USER, "user", 0, "USER", "whose job it was")                                                                    \
-    X(JOB, "job", 0, "JOB", "the job that was slowed down")                                                           \
-    X(HOURS, "hours", 0, "N", "it counts for so long; else until it is answered")                                     \
-    X(NOW, "now", 0, NULL, "do not let running jobs finish first")                                                    \
-    X(WAIT, "wait", 'w', NULL, "wait until the operation has ended")                                                  \
-    X(TIMEOUT, "timeout", 0, "DURATION", "how long it waits at most (with --wait: 1h)")                               \
-    X(KEY, "idempotency-key", 0, "TEXT", "repeating the command with the same key does nothing new")                  \
-    X(FOLLOW, "follow", 'F', NULL, "go on printing what happens")                                                     \
-    X(NODE, "node", 'n', "NAME", "the node")                                                                          \
-    X(LIMIT, "limit", 0, "N", "at most so many; 0: all")                                                              \
-    X(AFTER, "after", 0, "ID", "only events after this one")                                                          \
-    X(ROLE, "role", 0, "viewer|operator|admin", "what an API token may do")                                           \
-    X(NAME, "name", 0, "NAME", "what the token or access key is called")                                              \
-    X(ENROLLMENT, "enrollment", 0, NULL, "a token that lets a node's agent enrol")                                    \
-    X(MACHINES, "machines", 0, NULL, "a token that lets agents of an inventory's machines enrol")                     \
-    X(LAUNCH, "launch", 0, NULL, "launch a machine for the test, and end it")                                         \
-    X(TTL, "ttl", 0, "DURATION", "how long a token lives")                                                            \
-    X(ACTOR, "actor", 0, "NAME", "only what this token or key asked for (token:ci, key:sdk)")                         \
-    X(OUTCOME, "outcome", 0, "OUTCOME", "only what succeeded, was refused or failed")                                 \
-    X(RESOURCE, "resource", 0, "NAME", "only what this name was part of: a node, a token, an id")                     \
-    X(SINCE, "since", 0, "TIME", "only later than this time, or than so long ago (2h)")                               \
-    X(UNTIL, "until", 0, "TIME", "only earlier than this time, or than so long ago")                                  \
-    X(AT_VERSION, "at-version", 0, "N", "this version; for update: only while it is the newest")                      \
-    X(SCHEDULER_CONFIG, "scheduler-config", 0, NULL, "the tags of the cluster's scheduler configuration")             \
-    X(QUOTA, "quota", 0, "NAME", "the tags of this compute quota")                                                    \
-    X(TABLE, "table", 0, "NAME", "only this fault table: xid, sxid, kernel, nvidia, dcgm, …")                         \
-    X(PCI, "pci", 0, "ADDRESS", "PCI address of the GPU in the injected line (0000:b9:00)")                           \
-    X(PROFILE, "profile", 0, "NAME", "a published fleet: llama3, rsc-1, rsc-2 (rsc-1)")                               \
-    X(LIST_PROFILES, "list-profiles", 0, NULL, "the published fleets with their sources, and every number")           \
-    X(SWEEP, "sweep", 0, "NAME=A..B[:STEP]", "one run for each value, as in spares=0..64:4")                          \
-    X(LOSE, "lose", 0, "LEVEL=N@WHEN[+SPAN]", "a rack, switch, zone or ultraserver that goes dark; more with commas") \
-    X(POLICY, "policy", 0, "FILE", "a policy document that decides, as hpctl policy apply takes it")                  \
-    X(PLOT, "plot", 0, "FILE.svg", "write the plot there, too")                                                       \
-    X(METRIC, "metric", 0, "MEASURE", "only this measure, as check describe shows it: \"EFA MB/s\"")                  \
-    X(RUN, "run", 0, NULL, "start the quick profile on them first, and wait for it")                                  \
-    X(WRITE, "write", 0, "FILE.yaml", "write the proposed limits there, as hpd's configuration takes them")           \
-    X(PARTITION, "partition", 0, "NAME", "only nodes of this partition")                                              \
-    X(FEATURE, "feature", 0, "NAME", "only nodes with this feature")                                                  \
-    X(UNASSIGNED, "unassigned", 0, NULL, "only nodes that are in no group")                                           \
-    X(SCHEDULER, "scheduler", 0, "NAME", "the scheduler; may be left out when there is only one")                     \
-    X(BY, "by", 0, "partition|feature", "what the groups are made of (partition)")                                    \
-    X(WATCH, "watch", 'W', NULL, "print it again whenever it has changed")                                            \
-    X(NO_HEADERS, "no-headers", 0, NULL, "tables without their titles")                                               \
-    X(SORT_BY, "sort-by", 0, "PATH", "in the order of this member, such as stateSince or live.silent")                \
-    X(LEVEL, "level", 0, "LEVEL", "only events of this level or above: info, warn, error")                            \
+#define CLI_OPTION_LIST(X)                                                                                       \
+    X(SERVER, "server", 0, "URL", "where hpd listens (HPCTL_URL)")                                               \
+    X(TOKEN, "token", 0, "TEXT", "API token; better: HPCTL_TOKEN or the configuration file")                     \
+    X(FINGERPRINT, "fingerprint", 0, "sha256:...", "public key of a server with its own certificate")            \
+    X(CA_FILE, "ca-file", 0, "FILE", "PEM file that verifies the server instead of the system's")                \
+    X(CONTEXT, "context", 0, "NAME", "the server and token of this context (HPCTL_CONTEXT)")                     \
+    X(OUTPUT, "output", 'o', "FORMAT", "table, wide, json, yaml, name, hosts, jsonpath=… or custom-columns=…")   \
+    X(HELP, "help", 'h', NULL, "this text")                                                                      \
+    X(VERSION, "version", 0, NULL, "the version")                                                                \
+    X(CLUSTER, "cluster", 'c', "NAME", "the cluster; may be left out when there is only one")                    \
+    X(FILE, "file", 'f', "FILE", "what is wanted, in YAML or JSON (agent settings: lines); - is standard input") \
+    X(YES, "yes", 'y', NULL, "do not ask")                                                                       \
+    X(DRY_RUN, "dry-run", 0, NULL, "only say what would change")                                                 \
+    X(IMAGE, "image", 0, "ID", "the image to run, such as ami-0123456789abcdef0")                                \
+    X(RELEASE, "release", 0, "VERSION", "the release of the image to run")                                       \
+    X(BATCH, "batch", 0, "N|N%", "so many nodes at a time, or percent of the group (all)")                       \
+    X(PAUSE, "pause", 0, "DURATION", "between batches")                                                          \
+    X(CHECK, "check", 0, "stress|connectivity", "only this deep health check (both)")                            \
+    X(DEEP, "deep", 0, NULL, "the whole of it, as HyperPod does: up to hours")                                   \
+    X(QUICK, "quick", 0, NULL, "minutes (the default)")                                                          \
+    X(FORCE, "force", 0, NULL, "requeue running jobs, instead of leaving out a node that stays busy")            \
+    X(NODES, "nodes", 0, "NODES", "these nodes, such as gpu-[1-4],gpu-7")                                        \
+    X(COUNT, "count", 0, "N", "how many nodes (1)")                                                              \
+    X(PODS, "pods", 0, NULL, "make the job's pods anew, and not only its workers")                               \
+    X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark")   \
+    X(GROUP, "group", 'g', "NAME", "only this instance group")                                                   \
+    X(STATE, "state", 0, "STATE", "only those in this state")                                                    \
+    X(KIND, "kind", 0, "KIND", "only of this kind: of operations such as replace, of events such as decision")   \
+    X(HEALTH, "health", 0, "HEALTH", "only nodes of this health")                                                \
+    X(REASON, "reason", 0, "TEXT", "why; shown in events and explanations")                                      \
+    X(DEVICE, "device", 0, "DEVICE", "the part that it is about, such as 0000:4e:00")                            \
+    X(USER, "user", 0, "USER", "whose job it was")                                                               \
+    X(JOB, "job", 0, "JOB", "the job that was slowed down")                                                      \
+    X(HOURS, "hours", 0, "N", "it counts for so long; else until it is answered")                                \
+    X(NOW, "now", 0, NULL, "do not let running jobs finish first")                                               \
+    X(WAIT, "wait", 'w', NULL, "wait until the operation has ended")                                             \
+    X(TIMEOUT, "timeout", 0, "DURATION", "how long it waits at most (with --wait: 1h)")                          \
+    X(KEY, "idempotency-key", 0, "TEXT", "repeating the command with the same key does nothing new")             \
+    X(FOLLOW, "follow", 'F', NULL, "go on printing what happens")                                                \
+    X(NODE, "node", 'n', "NAME", "the node")                                                                     \
+    X(LIMIT, "limit", 0, "N", "at most so many; 0: all")                                                         \
+    X(AFTER, "after", 0, "ID", "only events after this one")                                                     \
+    X(ROLE, "role", 0, "viewer|operator|admin", "what an API token may do")                                      \
+    X(NAME, "name", 0, "NAME", "what the token or access key is called")                                         \
+    X(ENROLLMENT, "enrollment", 0, NULL, "a token that lets a node's agent enrol")                               \
+    X(MACHINES, "machines", 0, NULL, "a token that lets agents of an inventory's machines enrol")                \
+    X(LAUNCH, "launch", 0, NULL, "launch a machine for the test, and end it")                                    \
+    X(TTL, "ttl", 0, "DURATION", "how long a token lives")                                                       \
+    X(ACTOR, "actor", 0, "NAME", "only what this token or key asked for (token:ci, key:sdk)")                    \
+    X(OUTCOME, "outcome", 0, "OUTCOME", "only what succeeded, was refused or failed")                            \
+    X(RESOURCE, "resource", 0, "NAME", "only what this name was part of: a node, a token, an id")                \
+    X(SINCE, "since", 0, "TIME", "only later than this time, or than so long ago (2h)")                          \
+    X(UNTIL, "until", 0, "TIME", "only earlier than this time, or than so long ago")                             \
+    X(AT_VERSION, "at-version", 0, "N", "this version; for update: only while it is the newest")                 \
+    X(SCHEDULER_CONFIG, "scheduler-config", 0, NULL, "the tags of the cluster's scheduler configuration")        \
+    X(QUOTA, "quota", 0, "NAME", "the tags of this compute quota")                                               \
+    X(TABLE, "table", 0, "NAME", "only this fault table: xid, sxid, kernel, nvidia, dcgm, …")                    \
+    X(PCI, "pci", 0, "ADDRESS", "PCI address of the GPU in the injected line (0000:b9:00)")                      \
+    X(PROFILE, "profile", 0, "NAME", "a published fleet: llama3, rsc-1, rsc-2 (rsc-1)")                          \
+    X(LIST_PROFILES, "list-profiles", 0, NULL, "the published fleets with their sources, and every number")      \
+    X(SWEEP, "sweep", 0, "NAME=A..B[:STEP]", "one run for each value, as in spares=0..64:4")                     \
+    X(LOSE, "lose", 0, "LEVEL=N@WHEN[+SPAN]",                                                                    \
+      "what goes dark: rack, switch, chassis, powerDomain, …; more with commas")                                 \
+    X(POLICY, "policy", 0, "FILE", "a policy document that decides, as hpctl policy apply takes it")             \
+    X(PLOT, "plot", 0, "FILE.svg", "write the plot there, too")                                                  \
+    X(METRIC, "metric", 0, "MEASURE", "only this measure, as check describe shows it: \"EFA MB/s\"")             \
+    X(RUN, "run", 0, NULL, "start the quick profile on them first, and wait for it")                             \
+    X(WRITE, "write", 0, "FILE.yaml", "write the proposed limits there, as hpd's configuration takes them")      \
+    X(PARTITION, "partition", 0, "NAME", "only nodes of this partition")                                         \
+    X(FEATURE, "feature", 0, "NAME", "only nodes with this feature")                                             \
+    X(UNASSIGNED, "unassigned", 0, NULL, "only nodes that are in no group")                                      \
+    X(SCHEDULER, "scheduler", 0, "NAME", "the scheduler; may be left out when there is only one")                \
+    X(BY, "by", 0, "partition|feature", "what the groups are made of (partition)")                               \
+    X(WATCH, "watch", 'W', NULL, "print it again whenever it has changed")                                       \
+    X(NO_HEADERS, "no-headers", 0, NULL, "tables without their titles")                                          \
+    X(SORT_BY, "sort-by", 0, "PATH", "in the order of this member, such as stateSince or live.silent")           \
+    X(LEVEL, "level", 0, "LEVEL", "only events of this level or above: info, warn, error")                       \
     X(ASCII, "ascii", 0, NULL, "plots without characters beyond ASCII")
 enum cli_option {
 #define X(SYMBOL, name, letter, placeholder, help) CLI_OPTION_##SYMBOL,

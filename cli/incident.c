@@ -70,7 +70,9 @@ int cli_node_place(struct cli *cli)
     for (int i = 1; i < cli->argument_count; i++) {
         const char *equals = strchr(cli->argument[i], '=');
         if (equals == NULL || equals == cli->argument[i])
-            return cli_usage(cli, "say where it is as rack=NAME, switch=NAME or ultraserver=NAME, not \"%s\"",
+            return cli_usage(cli,
+                             "say where it is as chassis=NAME, rack=NAME, switch=NAME, ultraserver=NAME or "
+                             "powerDomain=NAME, not \"%s\"",
                              cli->argument[i]);
         autofree char *level = own_printf("%.*s", (int)(equals - cli->argument[i]), cli->argument[i]);
         json_object_set_new(topology, level, json_string(equals + 1));

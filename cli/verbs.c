@@ -58,7 +58,7 @@ const struct cli_verb cli_verbs[] = {
     {"node", "opt-out", "NODE", 1, 1, CLUSTER, cli_node_opt_out, "suspend all automatic actions on a node"},
     {"node", "opt-in", "NODE", 1, 1, CLUSTER, cli_node_opt_in, "end an opt-out"},
     {"node", "place", "NODE LEVEL=NAME...", 2, CLI_POSITIONAL_MAX, CLUSTER, cli_node_place,
-     "say what it shares with others: rack=, switch=, ultraserver="},
+     "say what it shares: chassis=, rack=, switch=, ultraserver=, powerDomain="},
     {"scheduler", "list", "", 0, 0, LISTING, cli_scheduler_list,
      "the schedulers that hpd drives: state, when each was seen last, nodes, clusters"},
     {"scheduler", "describe", "[NAME]", 0, 1, CLI_BIT(SCHEDULER), cli_scheduler_describe,

@@ -27,6 +27,8 @@ static const char SQL_NODE_PUT[] =
     "ON CONFLICT (incident_id, name, node_id) DO UPDATE SET cause = excluded.cause, back_at = excluded.back_at";
 static const char SQL_NODE_LIST[] = "SELECT incident_id, node_id, name, cause, since, back_at FROM incident_node "
                                     "WHERE incident_id = ? ORDER BY name, node_id";
+static const char SQL_OF_NODE[] = "SELECT incident_id, node_id, name, cause, since, back_at FROM incident_node "
+                                  "WHERE node_id = ? AND since > ? ORDER BY since DESC";
 
 static void incident_read(struct db_query *q, void *row)
 {
@@ -136,5 +138,15 @@ int db_incident_node_list(struct db_tx *tx, int64_t incident_id, db_row_fn fn, v
     auto_query struct db_query q;
     db_query_open(&q, tx, SQL_NODE_LIST);
     db_bind_i64(&q, incident_id);
+    return db_query_walk(&q, node_read, &node, fn, arg);
+}
+
+int db_incident_of_node(struct db_tx *tx, int64_t node_id, int64_t since, db_row_fn fn, void *arg)
+{
+    struct incident_node node;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_OF_NODE);
+    db_bind_i64(&q, node_id);
+    db_bind_i64(&q, since);
     return db_query_walk(&q, node_read, &node, fn, arg);
 }

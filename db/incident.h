@@ -23,5 +23,7 @@ int db_incident_prune(struct db_tx *tx, int64_t ended_before);
 int db_incident_node_put(struct db_tx *tx, const struct incident_node *node); /* adds it, or says anew how it is */
 /* Rows are struct incident_node, by name. */
 int db_incident_node_list(struct db_tx *tx, int64_t incident_id, db_row_fn fn, void *arg);
+/* What one node was in since then, newest first. */
+int db_incident_of_node(struct db_tx *tx, int64_t node_id, int64_t since, db_row_fn fn, void *arg);
 
 #endif

@@ -7,10 +7,11 @@
 
 #include "db/intern.h"
 
-#define NODE_COLUMNS                                                                                        \
-    "n.id, n.cluster_id, n.group_id, n.name, n.state, n.health, n.reason, n.instance_row, n.state_since, "  \
-    "n.health_since, n.retry_at, n.opted_out, n.zone, n.ultraserver, n.leaf_switch, n.rack, n.created_at, " \
-    "n.cordoned, n.served, n.launch_tries, n.near_miss, n.attention, n.person_hold, n.person_hold_row, "    \
+#define NODE_COLUMNS                                                                                       \
+    "n.id, n.cluster_id, n.group_id, n.name, n.state, n.health, n.reason, n.instance_row, n.state_since, " \
+    "n.health_since, n.retry_at, n.opted_out, n.zone, n.chassis, n.ultraserver, n.leaf_switch, n.rack, "   \
+    "n.power_domain, n.created_at, "                                                                       \
+    "n.cordoned, n.served, n.launch_tries, n.near_miss, n.attention, n.person_hold, n.person_hold_row, "   \
     "n.person_hold_at"
 #define NODE_ROWS                                                                                    \
     "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT ", g.name, c.name, g.instance_type, g.provider, " \
@@ -38,9 +39,11 @@ static const char SQL_UPDATE[] =
     "retry_at = ?, opted_out = ?, cordoned = ?, served = ?, launch_tries = ?, near_miss = ?, attention = ?, "
     "person_hold = ?, person_hold_row = ?, person_hold_at = ? WHERE id = ?";
 static const char *const SQL_SET_TOPOLOGY[TOPOLOGY_LEVEL_ZONE] = {
+    [TOPOLOGY_LEVEL_CHASSIS] = "UPDATE node SET chassis = ? WHERE id = ?",
     [TOPOLOGY_LEVEL_ULTRASERVER] = "UPDATE node SET ultraserver = ? WHERE id = ?",
     [TOPOLOGY_LEVEL_SWITCH] = "UPDATE node SET leaf_switch = ? WHERE id = ?",
-    [TOPOLOGY_LEVEL_RACK] = "UPDATE node SET rack = ? WHERE id = ?"};
+    [TOPOLOGY_LEVEL_RACK] = "UPDATE node SET rack = ? WHERE id = ?",
+    [TOPOLOGY_LEVEL_POWER_DOMAIN] = "UPDATE node SET power_domain = ? WHERE id = ?"};
 static const char SQL_DELETE[] = "DELETE FROM node WHERE id = ?";
 static const char SQL_LIST_ALL[] =
     NODE_ROWS "WHERE ?1 = 0 AND ?2 = '' " NODE_STATE_REST NODE_HEALTH_REST "ORDER BY n.cluster_id, n.id LIMIT ?5";

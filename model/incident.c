@@ -8,9 +8,11 @@
 ENUM_DEFINE(topology_level, TOPOLOGY_LEVEL_LIST)
 ENUM_DEFINE(incident_cause, INCIDENT_CAUSE_LIST)
 
-static const char *const titles[] = {[TOPOLOGY_LEVEL_ULTRASERVER] = "UltraServer",
+static const char *const titles[] = {[TOPOLOGY_LEVEL_CHASSIS] = "chassis",
+                                     [TOPOLOGY_LEVEL_ULTRASERVER] = "UltraServer",
                                      [TOPOLOGY_LEVEL_SWITCH] = "switch",
                                      [TOPOLOGY_LEVEL_RACK] = "rack",
+                                     [TOPOLOGY_LEVEL_POWER_DOMAIN] = "power domain",
                                      [TOPOLOGY_LEVEL_ZONE] = "zone"};
 
 /* What HyperPod and Kubernetes put on nodes. The third layer is the switch that the node hangs on. */

@@ -2,7 +2,7 @@
  * What several nodes share, and the incident that takes them all.
  *
  * Levels from the narrowest to the widest. Which of them a node has comes from its slot (the zone), from Slurm's topology (switch,
- * UltraServer) and from people. An incident is of one domain of one cluster: its nodes wait for it, and are not repaired one by one.
+ * UltraServer), from the inventory (chassis, rack, switch) and from people. An incident is of one domain of one cluster: its nodes wait for it, and are not repaired one by one.
  */
 #ifndef HOLDFAST_MODEL_INCIDENT_H
 #define HOLDFAST_MODEL_INCIDENT_H
@@ -12,10 +12,12 @@
 
 #include <stdint.h>
 
-#define TOPOLOGY_LEVEL_LIST(X)    \
-    X(ULTRASERVER, "ultraserver") \
-    X(SWITCH, "switch")           \
-    X(RACK, "rack")               \
+#define TOPOLOGY_LEVEL_LIST(X)     \
+    X(CHASSIS, "chassis")          \
+    X(ULTRASERVER, "ultraserver")  \
+    X(SWITCH, "switch")            \
+    X(RACK, "rack")                \
+    X(POWER_DOMAIN, "powerDomain") \
     X(ZONE, "zone")
 enum topology_level {
 #define X(SYMBOL, text) TOPOLOGY_LEVEL_##SYMBOL,

@@ -47,7 +47,8 @@ struct sharing {
     const struct policy_settings *settings;
     struct policy_outage_signal *signals;
     size_t count;
-    bool *close; /* of the places of a level: enough others are around it in time */
+    size_t boots_least; /* so many boots at once are a sign at this level */
+    bool *close;        /* of the places of a level: enough others are around it in time */
     struct policy_shared *shared;
     size_t shared_count, shared_capacity;
 };
@@ -66,7 +67,8 @@ struct place {
     uint32_t domain;
     int64_t at;
     size_t signal;
-    bool boot; /* and not one of several at once */
+    bool boot;   /* and not one of several at once */
+    bool joined; /* a boot that is one of several at once */
 };
 
 static int by_place(const void *left, const void *right)
@@ -85,7 +87,7 @@ static int by_place(const void *left, const void *right)
 /* Boots with enough others beside them are signs; the rest are none. */
 static void join_boots(const struct sharing *s, struct place *places, size_t from, size_t to)
 {
-    size_t least = (size_t)s->settings->incident_nodes;
+    size_t least = s->boots_least;
     autofree size_t *boots = own_calloc(to - from + 1, sizeof(*boots));
     size_t count = 0;
     for (size_t i = from; i < to; i++)
@@ -94,7 +96,9 @@ static void join_boots(const struct sharing *s, struct place *places, size_t fro
     for (size_t i = 0; least > 0 && i + least <= count; i++)
         if (places[boots[i + least - 1]].at - places[boots[i]].at <= BOOT_TOGETHER_MS)
             for (size_t k = i; k < i + least; k++)
-                places[boots[k]].boot = false;
+                places[boots[k]].joined = true;
+    for (size_t i = from; i < to; i++)
+        places[i].boot = places[i].boot && !places[i].joined;
 }
 
 /* Without the boots that are no signs. */
@@ -124,25 +128,31 @@ static size_t mark_close(struct sharing *s, const struct place *places, size_t f
                 marked += s->close[k] ? 0 : 1;
                 s->close[k] = true;
             }
+    for (size_t i = from; i < to; i++) {
+        marked += places[i].joined && !s->close[i] ? 1 : 0;
+        s->close[i] = s->close[i] || places[i].joined;
+    }
     return marked;
 }
 
 /* Enough of the domain's own, or two narrower incidents in it? */
 static bool is_to_blame(const struct sharing *s, const struct place *places, size_t from, size_t to)
 {
-    int64_t own = 0;
+    int64_t own = 0, own_boots = 0;
     int inner = -1, inner_count = 0;
     for (size_t i = from; i < to; i++) {
         int shared = s->signals[places[i].signal].shared;
         if (!s->close[i])
             continue;
         own += shared < 0;
+        own_boots += shared < 0 && places[i].joined;
         if (shared >= 0 && shared != inner) {
             inner = shared;
             inner_count++;
         }
     }
-    return own >= s->settings->incident_nodes || inner_count > 1;
+    bool booted = own_boots > 0 && own_boots >= (int64_t)s->boots_least;
+    return own >= s->settings->incident_nodes || booted || inner_count > 1;
 }
 
 static void blame(struct sharing *s, enum topology_level level, const struct place *places, size_t from, size_t to)
@@ -158,13 +168,24 @@ static void blame(struct sharing *s, enum topology_level level, const struct pla
     s->shared_count++;
 }
 
+/* A chassis may have no more than two machines, and nothing else restarts both of them in the same seconds. */
+#define CHASSIS_BOOTS 2
+
+static size_t boots_least(const struct policy_settings *settings, enum topology_level level)
+{
+    int64_t least = settings->incident_nodes;
+    return (size_t)(level == TOPOLOGY_LEVEL_CHASSIS && least > CHASSIS_BOOTS ? CHASSIS_BOOTS : least);
+}
+
 static void share_level(struct sharing *s, enum topology_level level)
 {
+    s->boots_least = boots_least(s->settings, level);
     autofree struct place *places = own_calloc(s->count + 1, sizeof(*places));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
         if (s->signals[i].domain[level] != 0)
-            places[count++] = (struct place){s->signals[i].domain[level], s->signals[i].at, i, s->signals[i].boot};
+            places[count++] = (struct place){
+                .domain = s->signals[i].domain[level], .at = s->signals[i].at, .signal = i, .boot = s->signals[i].boot};
     if (count > 1)
         qsort(places, count, sizeof(*places), by_place);
     count = drop_boots(s, places, count);

@@ -6,7 +6,8 @@
  * three of them in one rack are three faults, for no rack breaks a GPU's memory, while switches, cables and supplies
  * take whatever hangs on them.
  *
- * Machines of a domain that restart together, within seconds, are one, too: a chassis or a line did that. One that restarts alone is no sign.
+ * Machines of a domain that restart together, within seconds, are one, too: a chassis or a line did that, and of a chassis two are enough.
+ * One that restarts alone is no sign.
  *
  * So many nodes of one domain within the window are an incident of it. The narrowest domain that explains them is blamed: a wider
  * one only when it has so many more of its own, or when two narrower ones failed in it. What comes to a domain that has an

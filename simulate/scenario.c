@@ -81,11 +81,10 @@ int simulate_set(struct simulate_scenario *scenario, const char *name, const cha
 
 int64_t simulate_place_nodes(const struct simulate_scenario *scenario, enum topology_level level)
 {
-    static const enum simulate_number numbers[TOPOLOGY_LEVEL_COUNT] = {[TOPOLOGY_LEVEL_ULTRASERVER] =
-                                                                           SIMULATE_ULTRASERVER_NODES,
-                                                                       [TOPOLOGY_LEVEL_SWITCH] = SIMULATE_SWITCH_NODES,
-                                                                       [TOPOLOGY_LEVEL_RACK] = SIMULATE_RACK_NODES,
-                                                                       [TOPOLOGY_LEVEL_ZONE] = SIMULATE_ZONE_NODES};
+    static const enum simulate_number numbers[TOPOLOGY_LEVEL_COUNT] = {
+        [TOPOLOGY_LEVEL_CHASSIS] = SIMULATE_CHASSIS_NODES,    [TOPOLOGY_LEVEL_ULTRASERVER] = SIMULATE_ULTRASERVER_NODES,
+        [TOPOLOGY_LEVEL_POWER_DOMAIN] = SIMULATE_POWER_NODES, [TOPOLOGY_LEVEL_SWITCH] = SIMULATE_SWITCH_NODES,
+        [TOPOLOGY_LEVEL_RACK] = SIMULATE_RACK_NODES,          [TOPOLOGY_LEVEL_ZONE] = SIMULATE_ZONE_NODES};
     return scenario->number[numbers[level]];
 }
 
@@ -195,8 +194,10 @@ static bool read_span(const json_t *json, const char *name, int64_t standard, in
                          : json_is_string(value) && clock_parse_duration(json_string_value(value), ret_ms) == 0;
 }
 
-#define LOSS_RULE \
-    "each of losses has one of ultraserver, switch, rack and zone with its number, from 1, and at and lasts"
+#define LOSS_RULE                                                                                                      \
+    "each of losses has one of chassis, ultraserver, switch, rack, powerDomain and zone with its number, from 1, and " \
+    "at "                                                                                                              \
+    "and lasts"
 
 static bool is_possible(const struct simulate_loss *loss)
 {
@@ -241,7 +242,7 @@ int simulate_lose(struct simulate_scenario *scenario, const char *text, char ret
         clock_parse_duration(at, &loss.at) != 0 || (plus != NULL && clock_parse_duration(plus + 1, &loss.lasts) != 0) ||
         !is_possible(&loss))
         return refuse(ret_error, "a loss is LEVEL=NUMBER@WHEN or LEVEL=NUMBER@WHEN+HOW-LONG, as in rack=3@2d+4h; the "
-                                 "levels are ultraserver, switch, rack and zone");
+                                 "levels are chassis, ultraserver, switch, rack, powerDomain and zone");
     scenario->losses[scenario->loss_count++] = loss;
     return 0;
 }

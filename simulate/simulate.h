@@ -22,9 +22,11 @@ struct policy_document;
     X(SPARES, "spares", COUNT, 16, 0, 199999, "machines beside these, for when some are out of service")              \
     X(GPUS, "gpusPerNode", COUNT, 8, 1, 1024, "only to say sizes in GPUs")                                            \
     X(GROUP_NODES, "groupNodes", COUNT, 0, 0, 200000, "nodes of an instance group, whose limits are its own; 0: all") \
+    X(CHASSIS_NODES, "chassisNodes", COUNT, 0, 0, 10000, "nodes of a chassis; 0: each has its own")                   \
     X(ULTRASERVER_NODES, "ultraserverNodes", COUNT, 0, 0, 10000, "nodes of an UltraServer; 0: there are none")        \
     X(SWITCH_NODES, "switchNodes", COUNT, 0, 0, 100000, "nodes behind one leaf switch; 0: as the racks")              \
     X(RACK_NODES, "rackNodes", COUNT, 16, 1, 10000, "nodes of a rack; what takes many of one place is one incident")  \
+    X(POWER_NODES, "powerDomainNodes", COUNT, 0, 0, 200000, "nodes on one line of power; 0: that is not known")       \
     X(ZONE_NODES, "zoneNodes", COUNT, 0, 0, 200000, "nodes of a zone; 0: all in one")                                 \
     X(TIME, "time", TIME, 30 * DAY, HOUR, 3650 * DAY, "how long to simulate")                                         \
     X(SEED, "seed", COUNT, 1, 0, 1000000000, "what happens by chance comes from it")                                  \

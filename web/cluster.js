@@ -43,7 +43,7 @@ function budgetOf(group, settings) {
 // The words of a node that the filter looks in, made once for each reading of it.
 const words = new WeakMap();
 function wordsOf(n) {
-  if (!words.has(n)) words.set(n, `${n.name} ${n.reason ?? ''} ${n.instanceId ?? ''} ${n.rack ?? ''} ${n.switch ?? ''} ${n.zone ?? ''} ${n.ultraserver ?? ''}`.toLowerCase());
+  if (!words.has(n)) words.set(n, `${n.name} ${n.reason ?? ''} ${n.instanceId ?? ''} ${n.rack ?? ''} ${n.switch ?? ''} ${n.zone ?? ''} ${n.ultraserver ?? ''} ${n.chassis ?? ''} ${n.powerDomain ?? ''}`.toLowerCase());
   return words.get(n);
 }
 

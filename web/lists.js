@@ -28,7 +28,7 @@ export const operations = listView({
 
 export const incidents = listView({
   title: 'Incidents', path: () => 'incidents', key: (i) => i.id, wants: (ctx, e) => e.kind.startsWith('incident'),
-  intro: 'Many nodes of one rack, switch, UltraServer or zone that fail at once are one incident. None of them is repaired automatically while it is open.',
+  intro: 'Many nodes of one chassis, rack, switch, UltraServer, power domain or zone that fail at once are one incident. None of them is repaired automatically while it is open.',
   filters: [clusterFilter, { name: 'state', label: 'State', options: ['open'] }],
   columns: () => [['Incident', (i) => link(path('incidents', i.id), `${i.level} ${i.domain}`), 'nowrap'], ['Cluster', clusterLink],
     ['State', (i) => badge(i.state, i.state === 'open' ? 'bad' : 'plain')], ['Cause', (i) => i.cause], ['Nodes', (i) => `${i.affected} of ${i.nodes} affected`],

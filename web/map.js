@@ -11,7 +11,7 @@ const HEAD = 26;
 const NAMED_MAX = 160;
 const TONES = ['good', 'bad', 'warn', 'note', 'work', 'quiet', 'text', 'ground', 'raised'];
 
-export const BY = { group: 'group', rack: 'rack', switch: 'switch', ultraserver: 'UltraServer', zone: 'zone', state: 'state' };
+export const BY = { group: 'group', rack: 'rack', switch: 'switch', ultraserver: 'UltraServer', chassis: 'chassis', powerDomain: 'power domain', zone: 'zone', state: 'state' };
 const placeOf = (node, by) => by === 'state' ? LOOKS[lookOf(node)].label : (node[by] ?? `no ${BY[by]}`);
 
 // Sections with their nodes, which come with the worst first, and the section with the worst node first.

@@ -142,7 +142,7 @@ export const node = {
           ['Health since', ago(view.healthSince)], ['Looked at again', ago(view.retryAt)], ['Instance', view.instanceId], ['Provider id', view.providerRef],
           ['Machine', view.instanceState], ['Address', view.address], ['Boot', ago(view.bootAt)],
           ['Agent seen', ago(view.live?.lastHeartbeatAt)],
-            ['Clock skew', view.live && Math.abs(view.live.clockSkewMs) > 500 ? `${view.live.clockSkewMs} ms` : undefined], ['UltraServer', view.ultraserver]]),
+            ['Clock skew', view.live && Math.abs(view.live.clockSkewMs) > 500 ? `${view.live.clockSkewMs} ms` : undefined], ['UltraServer', view.ultraserver], ['Chassis', view.chassis], ['Power domain', view.powerDomain]]),
         h('h3', {}, 'Jobs'), jobsView(data))),
       timelineView(ctx, data),
       h('section', { key: 'devices' }, h('h2', {}, 'Devices'), deviceTable(data)),

@@ -176,7 +176,8 @@ static bool read_topology(struct api_call *call, json_t *shared, struct service_
         const char *domain = json_string_value(value);
         if (topology_label_parse(label, &level) != 0 || level == TOPOLOGY_LEVEL_ZONE) {
             api_problem_printf(call, PROBLEM_INVALID_VALUE,
-                               "topology has rack, switch and ultraserver; the zone is chosen with the slot.");
+                               "topology has chassis, ultraserver, switch, rack and powerDomain; the zone is chosen "
+                               "with the slot.");
             return false;
         }
         if (domain == NULL || strlen(domain) >= TOPOLOGY_NAME_MAX_BYTES || !is_place(domain)) {

@@ -145,8 +145,10 @@ const struct setting settings[] = {
              "failures within it are counted together"),
     DURATION("recovery", "breakerCloseAfter", reconcile.policy.breaker_close_after_ms, MS_PER_S, MS_PER_DAY,
              "repairs go on when the count has been back under the limit for so long"),
-    SERVER_NUMBER("recovery", "incidentNodes", reconcile.policy.incident_nodes, 2, 10000,
-                  "so many nodes of one switch, UltraServer, rack or zone that fail together are one incident"),
+    SERVER_NUMBER(
+        "recovery", "incidentNodes", reconcile.policy.incident_nodes, 2, 10000,
+        "so many nodes of one chassis, switch, UltraServer, rack, power domain or zone that fail together are one "
+        "incident"),
     SERVER_DURATION("recovery", "incidentWindow", reconcile.policy.incident_window_ms, MS_PER_S, MS_PER_DAY,
                     "within this they fail together"),
     SERVER_DURATION(

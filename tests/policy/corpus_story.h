@@ -5,7 +5,7 @@
  *   source: an address                       a thread, a postmortem, a vendor's page
  *   note: words                              why the right action is right; may come again
  *   group: desired=64 jobs=30m resets=no recovery=None type=p5.48xlarge end=24h; and settings by name (case_settings.h)
- *   nodes gpu-[1-4] rack=r1 switch=s1 zone=a ultraserver=u1      the nodes of the story; the others of the group are well
+ *   nodes gpu-[1-4] rack=r1 switch=s1 zone=a ultraserver=u1 chassis=c1 powerDomain=p1      the nodes of the story; the others of the group are well
  *   past gpu-1 reboot 0000:53:00 xid.79 -20d [not_cleared]          a repair before the story began
  *   at 10m [every 1h] [times 5] [until reset|reboot|replace [N]] what follows happens then, …
  *   boot 2m [until reboot|replace [N]]                           … or so long after each boot that the story brings

@@ -338,6 +338,105 @@ static void machines_that_restart_one_by_one_are_no_event(void **state)
     sim_close(&sim);
 }
 
+static void place(struct sim *sim, int number, const char *chassis, const char *power)
+{
+    char name[16];
+    struct problem problem;
+    struct node row;
+    struct service_node_change change = {.says_out = false};
+    change.domain[TOPOLOGY_LEVEL_CHASSIS] = chassis;
+    change.domain[TOPOLOGY_LEVEL_POWER_DOMAIN] = power;
+    snprintf(name, sizeof(name), "gpu-%d", number);
+    assert_int_equal(service_node_update(&sim->service, &sim_admin, SIM_CLUSTER, name, &change, 0, &row, &problem), 0);
+    assert_string_equal(sim_read(sim, name).row.topology[TOPOLOGY_LEVEL_CHASSIS], chassis);
+}
+
+/* Its two machines, while the switch has four. */
+static void a_chassis_of_two_that_restarts_is_one_event(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 234);
+    place(&sim, 1, "c1", NULL);
+    place(&sim, 2, "c1", NULL);
+    place(&sim, 3, "c2", NULL);
+    sim_run(&sim, MS_PER_HOUR);
+    restart_machine(&sim, 1);
+    restart_machine(&sim, 3); /* of different ones: two that restart by chance */
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 0);
+    restart_machine(&sim, 1);
+    restart_machine(&sim, 2);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).level, TOPOLOGY_LEVEL_CHASSIS);
+    assert_string_equal(newest(&sim).domain, "c1");
+    assert_int_equal(newest(&sim).cause, INCIDENT_CAUSE_POWER);
+    assert_int_equal(newest(&sim).affected, 2);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(newest(&sim).ended_at > 0);
+    assert_int_equal(newest(&sim).id, 1);
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
+/* Machines of several switches hang on one line. */
+static void a_line_of_power_is_one_event(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 235);
+    for (int i = 4; i <= 10; i += 2)
+        place(&sim, i, "", "pdu-7");
+    sim_run(&sim, MS_PER_HOUR);
+    for (int i = 4; i <= 10; i += 2)
+        restart_machine(&sim, i);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).level, TOPOLOGY_LEVEL_POWER_DOMAIN);
+    assert_string_equal(newest(&sim).domain, "pdu-7");
+    assert_int_equal(newest(&sim).affected, 4);
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
+static void restart_under_slurm(struct sim *sim, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        restart_machine(sim, i);
+        fake_scheduler_give_up(&sim->scheduler, name, "Node unexpectedly rebooted");
+    }
+}
+
+/* Each machine would be a person's after the third restart in a day; these restarts are the rack's. */
+static void restarts_of_a_place_do_not_count_against_its_machines(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 236);
+    for (int i = 0; i < 4; i++) {
+        sim_run(&sim, 2 * MS_PER_HOUR);
+        restart_under_slurm(&sim, 1, 4);
+        sim_run(&sim, MS_PER_HOUR);
+        sim_until_all_ready(&sim, MS_PER_HOUR);
+        assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+        assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), i + 1);
+    }
+    for (int i = 0; i < 2; i++) { /* alone, twice: that counts, and is not the third */
+        restart_under_slurm(&sim, 1, 1);
+        sim_run(&sim, MS_PER_HOUR);
+        assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    }
+    restart_under_slurm(&sim, 1, 4); /* the third, and not its own */
+    sim_run(&sim, MS_PER_HOUR);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    restart_under_slurm(&sim, 1, 1);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out); /* the third of its own */
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +452,9 @@ int main(void)
         cmocka_unit_test(two_switches_become_one_rack),
         cmocka_unit_test(machines_that_restart_together_are_one_event),
         cmocka_unit_test(machines_that_restart_one_by_one_are_no_event),
+        cmocka_unit_test(a_chassis_of_two_that_restarts_is_one_event),
+        cmocka_unit_test(a_line_of_power_is_one_event),
+        cmocka_unit_test(restarts_of_a_place_do_not_count_against_its_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "db/approval.h"
 #include "db/hardware.h"
+#include "db/incident.h"
 #include "db/node.h"
 #include "db/node_report.h"
 #include "db/operation.h"
@@ -226,25 +227,56 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     return 0;
 }
 
+#define SHARED_MAX 32 /* incidents of many nodes that a node was in of late */
+
 struct absences {
     int64_t since, count;
+    int64_t around_ms; /* so long before and after its part in an incident a return belongs to that */
+    struct incident_node shared[SHARED_MAX];
+    size_t shared_count;
 };
+
+static int take_shared(const void *row, void *arg)
+{
+    struct absences *absences = arg;
+    absences->shared[absences->shared_count++] = *(const struct incident_node *)row;
+    return absences->shared_count == SHARED_MAX;
+}
+
+/* Its rack restarted, and it with the others: that is one event of the rack, and says nothing about this machine. */
+static bool is_of_incident(const struct absences *absences, int64_t at)
+{
+    for (size_t i = 0; i < absences->shared_count; i++) {
+        const struct incident_node *shared = &absences->shared[i];
+        if (at >= shared->since - absences->around_ms &&
+            (shared->back_at == 0 || at <= shared->back_at + absences->around_ms))
+            return true;
+    }
+    return false;
+}
 
 static int count_absence(const void *row, void *arg)
 {
     struct absences *absences = arg;
     const struct operation *op = row;
-    absences->count += op->created_at > absences->since && text_equal(op->code, POLICY_CODE_ABSENCE);
+    absences->count += op->created_at > absences->since && text_equal(op->code, POLICY_CODE_ABSENCE) &&
+                       !is_of_incident(absences, op->created_at);
     return op->created_at <= absences->since || absences->count >= policy_absence_limit();
 }
 
 /* How often it was given back of late; most nodes never come here. */
-static int read_absences(struct db_tx *tx, const struct decide_item *item, int64_t since, int64_t *ret_count)
+static int read_absences(const struct reconcile *r, struct db_tx *tx, const struct decide_item *item, int64_t since,
+                         int64_t *ret_count)
 {
     const enum operation_kind kind = OPERATION_KIND_RELEASE;
     const struct db_operation_filter releases = {.node_id = item->node->id, .state = -1, .kind = &kind};
-    struct absences absences = {.since = since};
-    int status = item->last_operation.id == 0 ? 0 : db_operation_list(tx, &releases, count_absence, &absences);
+    struct absences absences = {.since = since, .around_ms = r->deps.settings.policy.incident_window_ms};
+    *ret_count = 0;
+    if (item->last_operation.id == 0 || item->node->incident != NULL) /* this absence is not its own either */
+        return 0;
+    int status = db_incident_of_node(tx, item->node->id, since - MS_PER_HOUR, take_shared, &absences);
+    if (status >= 0)
+        status = db_operation_list(tx, &releases, count_absence, &absences);
     *ret_count = absences.count;
     return status < 0 ? status : 0;
 }
@@ -286,7 +318,7 @@ static int read_return_to_service(const struct reconcile *r, struct db_tx *tx, s
                                      .mode = modes[policy_repair_class(POLICY_CODE_ABSENCE)],
                                      .claim = policy_claim(POLICY_ACT_RETURN, &claims),
                                      .heard = !item->live.silent && item->live.last_heartbeat_at > 0};
-    int status = read_absences(tx, item, now - policy_absence_window_ms(), &absence.earlier);
+    int status = read_absences(r, tx, item, now - policy_absence_window_ms(), &absence.earlier);
     item->return_to_service = policy_return_to_service(&absence);
     return status;
 }
@@ -298,7 +330,8 @@ static bool booted_by_itself(const struct reconcile *r, const struct decide_item
     const struct rnode *node = item->node;
     int64_t at = item->instance.boot_at;
     bool out = item->row.state != NODE_STATE_READY && item->row.state != NODE_STATE_HELD;
-    bool ours = op->id != 0 && at >= op->created_at && (op->finished_at == 0 || at <= op->finished_at);
+    bool restarts = op->kind != OPERATION_KIND_RELEASE && op->kind != OPERATION_KIND_CHECK;
+    bool ours = op->id != 0 && restarts && at >= op->created_at && (op->finished_at == 0 || at <= op->finished_at);
     bool first = at - item->instance.launched_at < FIRST_BOOT_MS;
     return !out && !ours && !first && node->op == NULL && !node->maintenance && !node->reserved &&
            !node->switched_off && !reconcile_external_drain(node) && reconcile_heard_at(r, at);

@@ -122,7 +122,7 @@ static int tell(struct db_tx *tx, const struct taking *taking)
                          machine->provider);
 }
 
-/* The node stands where its machine does: incidents of a rack or a switch are found by that. */
+/* The node stands where its machine does: incidents of a rack, a switch or a chassis are found by that. */
 static int place_node(struct db_tx *tx, const struct machine *machine)
 {
     int status = 0;
@@ -130,6 +130,8 @@ static int place_node(struct db_tx *tx, const struct machine *machine)
         status = db_node_set_topology(tx, machine->use.node_id, TOPOLOGY_LEVEL_RACK, machine->rack);
     if (status == 0 && machine->net_switch[0] != '\0')
         status = db_node_set_topology(tx, machine->use.node_id, TOPOLOGY_LEVEL_SWITCH, machine->net_switch);
+    if (status == 0 && machine->chassis[0] != '\0')
+        status = db_node_set_topology(tx, machine->use.node_id, TOPOLOGY_LEVEL_CHASSIS, machine->chassis);
     return status;
 }
 

@@ -658,9 +658,10 @@ test('nodes of one rack that fail together are an incident, which a person may e
       await call('heartbeatAgent', 200, { token: agent, body: { instanceId: id, bootId, seq: ++seq, sentAtMs: Date.now(), checks: ['kmsg'] } });
       return (await call('describeNode', 200, { params })).state === 'ready';
     });
-    const place = { params, body: { topology: { rack: 'r12', 'topology.k8s.aws/network-node-layer-3': 'leaf-1' } } };
+    const place = { params, body: { topology: { rack: 'r12', chassis: `c-${node}`, powerDomain: 'pdu-1', 'topology.k8s.aws/network-node-layer-3': 'leaf-1' } } };
     await call('updateNode', 200, place);
-    assert.deepEqual((({ rack, switch: leaf }) => [rack, leaf])(await call('describeNode', 200, { params })), ['r12', 'leaf-1']);
+    const { rack, switch: leaf, chassis, powerDomain } = await call('describeNode', 200, { params });
+    assert.deepEqual([rack, leaf, chassis, powerDomain], ['r12', 'leaf-1', `c-${node}`, 'pdu-1']);
     const verdict = { key: `down-${node}`, device: 'eth0', source: 'net', code: 'net.link.down', rawLine: '', firstAtMs: Date.now(), lastAtMs: Date.now(), count: 1, severity: 'warn', tableVersion: '2026-11-20.1' };
     await call('reportVerdicts', 200, { token: agent, body: { instanceId: id, bootId, sentAtMs: Date.now(), verdicts: [verdict] } });
   }));
