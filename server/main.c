@@ -388,6 +388,19 @@ static int make_commands(struct hpd *hpd)
     return 0;
 }
 
+static int make_ec2(struct hpd *hpd)
+{
+    const struct config *c = &hpd->config;
+    for (size_t i = 0; i < c->commands.ec2_count; i++) {
+        const struct config_ec2 *from = &c->commands.ec2[i];
+        char error[PROVIDER_ERROR_MAX] = "";
+        if (config_ec2_make(from, c->state_dir, &hpd->deps.providers[hpd->deps.provider_count], error) != 0)
+            return fail(from->name, error);
+        hpd->deps.provider_count++;
+    }
+    return 0;
+}
+
 /* Machines of the site's own. */
 static void make_inventories(struct hpd *hpd)
 {
@@ -421,6 +434,8 @@ static int make_backends(struct hpd *hpd)
         hpd->deps.provider_count++;
     }
     rc = make_commands(hpd);
+    if (rc == 0)
+        rc = make_ec2(hpd);
     if (rc != 0)
         return rc;
     make_inventories(hpd);

@@ -1,10 +1,9 @@
 /*
  * Verifies Signature Version 4. Everything a client sends is bounded before it is looked at, secrets are wiped, and the
- * signatures are compared in constant time. The canonical request is made in sigv4_canonical.c.
+ * signatures are compared in constant time. The canonical request and the key are made in base/sigv4.c.
  */
 #include "api/aws/sigv4.h"
 
-#include "api/aws/sigv4_canonical.h"
 #include "base/clock.h"
 #include "base/hmac.h"
 #include "base/status.h"
@@ -13,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALGORITHM "AWS4-HMAC-SHA256"
-#define TERMINATOR "aws4_request"
-#define DAY_LENGTH 8
+#define ALGORITHM SIGV4_ALGORITHM
+#define TERMINATOR SIGV4_TERMINATOR
+#define DAY_LENGTH SIGV4_DAY_LENGTH
 #define SIGNATURE_HEX_LENGTH (2 * ID_SHA256_BYTES)
 #define CACHE_SLOTS 256 /* keys in use on one day; a clash costs a computation, no more */
 
@@ -278,18 +277,9 @@ void sigv4_cache_free(struct sigv4_cache *cache)
     free(cache);
 }
 
-/* seed is "AWS4" and the secret. */
-static void derive_key(const char *seed, const struct sigv4 *sigv4, uint8_t ret_key[ID_SHA256_BYTES])
+static struct sigv4_scope scope_of(const struct sigv4 *sigv4)
 {
-    uint8_t by_day[ID_SHA256_BYTES], by_region[ID_SHA256_BYTES], by_service[ID_SHA256_BYTES];
-
-    hmac_sha256(seed, strlen(seed), sigv4->date, DAY_LENGTH, by_day);
-    hmac_sha256(by_day, sizeof(by_day), sigv4->region, strlen(sigv4->region), by_region);
-    hmac_sha256(by_region, sizeof(by_region), SIGV4_SERVICE, strlen(SIGV4_SERVICE), by_service);
-    hmac_sha256(by_service, sizeof(by_service), TERMINATOR, strlen(TERMINATOR), ret_key);
-    explicit_bzero(by_day, sizeof(by_day));
-    explicit_bzero(by_region, sizeof(by_region));
-    explicit_bzero(by_service, sizeof(by_service));
+    return (struct sigv4_scope){.date = sigv4->date, .region = sigv4->region, .service = SIGV4_SERVICE};
 }
 
 /* Tags are hashes of secrets: who could choose one to clash could forge signatures anyway. */
@@ -328,7 +318,8 @@ static void signing_key(const struct sigv4 *sigv4, const char *secret, struct si
         free(tagged);
     }
     if (cache == NULL || !cache_get(cache, tag, ret_key)) {
-        derive_key(seed, sigv4, ret_key);
+        const struct sigv4_scope scope = scope_of(sigv4);
+        sigv4_derive_key(seed, &scope, ret_key);
         if (cache != NULL)
             cache_put(cache, tag, ret_key);
     }
@@ -351,15 +342,6 @@ static int hash_body(const struct sigv4_request *request, char ret_hex[ID_SHA256
     return 0;
 }
 
-static void string_to_sign(const struct sigv4 *sigv4, const struct text *canonical, struct text *ret_text)
-{
-    char hash[ID_SHA256_HEX_MAX];
-
-    id_sha256_hex(canonical->data, canonical->len, hash);
-    text_printf(ret_text, ALGORITHM "\n%s\n%.*s/%s/" SIGV4_SERVICE "/" TERMINATOR "\n%s", sigv4->date, DAY_LENGTH,
-                sigv4->date, sigv4->region, hash);
-}
-
 int sigv4_verify(const struct sigv4_request *request, const struct sigv4 *sigv4, const char *secret,
                  struct sigv4_cache *cache, struct sigv4_refusal *ret_refusal)
 {
@@ -373,7 +355,8 @@ int sigv4_verify(const struct sigv4_request *request, const struct sigv4 *sigv4,
         return name[0] != '\0' ? refuse(ret_refusal, AWS_ERROR_INVALID_SIGNATURE,
                                         "the header %s is signed and did not come exactly once", name)
                                : refuse(ret_refusal, AWS_ERROR_INCOMPLETE_SIGNATURE, "the query cannot be read");
-    string_to_sign(sigv4, &canonical, &to_sign);
+    const struct sigv4_scope scope = scope_of(sigv4);
+    sigv4_to_sign(&scope, &canonical, &to_sign);
     signing_key(sigv4, secret, cache, key);
     hmac_sha256(key, sizeof(key), to_sign.data, to_sign.len, signature);
     explicit_bzero(key, sizeof(key));

@@ -12,7 +12,7 @@
 #define HOLDFAST_API_AWS_SIGV4_H
 
 #include "api/aws/error.h"
-#include "base/id.h"
+#include "base/sigv4.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,24 +22,9 @@
 #define SIGV4_SERVICE "sagemaker"
 #define SIGV4_KEY_MAX 129    /* an access key id, zero included */
 #define SIGV4_REGION_MAX 65  /* whatever region the client is configured with */
-#define SIGV4_DATE_MAX 17    /* 20261120T150000Z */
 #define SIGV4_HEADERS_MAX 64 /* signed; the JavaScript SDK signs nine */
-#define SIGV4_NAME_MAX 129   /* of one of them, zero included */
 #define SIGV4_TEXT_MAX 4096  /* of the Authorization header */
 #define SIGV4_WHY_MAX 256
-
-struct sigv4_request {
-    const char *method;
-    const char *path_prefix; /* what a proxy in front has cut off the path; NULL for none */
-    const char *path;        /* as the client sent it, before any decoding */
-    const char *query;       /* as sent, without the question mark; NULL or "" for none */
-    /* How often the header came (name is in small letters), and its first value. */
-    size_t (*header)(void *arg, const char *name, const char **ret_value);
-    void *arg;
-    const void *body;
-    size_t body_len;
-    int64_t now_ms;
-};
 
 /* An Authorization header taken apart. Plain data. */
 struct sigv4 {

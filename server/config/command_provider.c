@@ -1,4 +1,4 @@
-/* Reads providers of the kinds "command" and "inventory". */
+/* Reads providers of the kinds "command" and "inventory"; those of "ec2" are read by ec2_provider.c. */
 #include "server/config/command_provider.h"
 
 #include "base/clock.h"
@@ -57,17 +57,17 @@ static int read_command(struct config_command *command, json_t *object, char *re
     if (rc != 0)
         return rc;
     if (!text_equal(kind, "command"))
-        return say(ret_error, command->name, ".kind must be command or inventory");
+        return say(ret_error, command->name, ".kind must be command, ec2 or inventory");
     if (command->directory[0] != '/')
         return say(ret_error, command->name, ".directory must be an absolute path");
     json_t *environment = json_object_get(object, "environment");
     return environment == NULL ? 0 : read_environment(command, environment, ret_error);
 }
 
-static bool is_inventory(const json_t *object)
+static bool is_kind(const json_t *object, const char *wanted)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
-    return kind != NULL && text_equal(kind, "inventory");
+    return kind != NULL && text_equal(kind, wanted);
 }
 
 /* Its machines are in the store. */
@@ -83,6 +83,27 @@ static int read_inventory(struct config_commands *commands, const char *name, js
     return section_read(object, section, keys, ARRAY_LEN(keys), NULL, ret_error);
 }
 
+static int read_ec2(struct config_commands *commands, const char *name, json_t *object, char *ret_error)
+{
+    commands->ec2 = own_realloc(commands->ec2, commands->ec2_count + 1, sizeof(*commands->ec2));
+    struct config_ec2 *ec2 = &commands->ec2[commands->ec2_count++];
+    memset(ec2, 0, sizeof(*ec2));
+    text_copy_cut(ec2->name, sizeof(ec2->name), name);
+    return config_ec2_read(ec2, object, ret_error);
+}
+
+static int read_one(struct config_commands *commands, const char *name, json_t *object, char *ret_error)
+{
+    if (is_kind(object, "inventory"))
+        return read_inventory(commands, name, object, ret_error);
+    if (is_kind(object, "ec2"))
+        return read_ec2(commands, name, object, ret_error);
+    struct config_command *command = &commands->list[commands->count++];
+    command->timeout_ms = COMMAND_TIMEOUT_MS;
+    text_copy_cut(command->name, sizeof(command->name), name);
+    return read_command(command, object, ret_error);
+}
+
 int config_commands_read(struct config_commands *commands, json_t *providers, char *ret_error)
 {
     const char *name;
@@ -95,7 +116,7 @@ int config_commands_read(struct config_commands *commands, json_t *providers, ch
             continue;
         if (text_equal(name, "manual") || !text_is_name(name))
             return say(ret_error, name, ": take another name, of letters, digits and hyphens; manual is people");
-        if (commands->count + commands->inventory_count == CONFIG_COMMANDS_MAX)
+        if (commands->count + commands->inventory_count + commands->ec2_count == CONFIG_COMMANDS_MAX)
             return say(ret_error, name, ": there are too many providers; at most 6 beside local");
         if (!json_is_object(object) || json_object_get(object, "kind") == NULL) {
             const char *const known[] = {"local", NULL}; /* a misspelt one */
@@ -104,17 +125,7 @@ int config_commands_read(struct config_commands *commands, json_t *providers, ch
             json_decref(alone);
             return rc;
         }
-        if (is_inventory(object)) {
-            int rc = read_inventory(commands, name, object, ret_error);
-            if (rc != 0)
-                return rc;
-            continue;
-        }
-        struct config_command *command = &commands->list[commands->count];
-        command->timeout_ms = COMMAND_TIMEOUT_MS;
-        text_copy_cut(command->name, sizeof(command->name), name);
-        commands->count++;
-        int rc = read_command(command, object, ret_error);
+        int rc = read_one(commands, name, object, ret_error);
         if (rc != 0)
             return rc;
     }
@@ -123,6 +134,7 @@ int config_commands_read(struct config_commands *commands, json_t *providers, ch
 
 void config_commands_free(struct config_commands *commands)
 {
+    free(TAKE(commands->ec2));
     for (size_t i = 0; i < commands->count; i++)
         for (size_t k = 0; k < COMMAND_VARIABLES_MAX; k++)
             free(TAKE(commands->list[i].variables[k]));

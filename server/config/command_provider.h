@@ -1,9 +1,10 @@
-/* The providers of hpd's configuration that have a kind, a site's executables or an inventory: every entry of "providers" but local. */
+/* The providers of hpd's configuration that have a kind, a site's executables, an inventory or EC2: every entry of "providers" but local. */
 #ifndef HOLDFAST_SERVER_CONFIG_COMMAND_PROVIDER_H
 #define HOLDFAST_SERVER_CONFIG_COMMAND_PROVIDER_H
 
 #include "base/json.h"
 #include "model/limits.h"
+#include "server/config/ec2_provider.h"
 #include "server/provider/command/command.h"
 
 #include <limits.h>
@@ -24,6 +25,8 @@ struct config_commands {
     char inventories[CONFIG_COMMANDS_MAX][NAME_MAX_BYTES]; /* of the kind inventory, by name */
     int64_t burn_in_ms[CONFIG_COMMANDS_MAX];
     size_t inventory_count;
+    struct config_ec2 *ec2; /* of the kind ec2, owned */
+    size_t ec2_count;
 };
 
 /* Also says what is no provider at all. INVALID with the key's path in ret_error (CONFIG_ERROR_MAX bytes). */

@@ -72,6 +72,36 @@ static void test_full_file(void **state)
     config_free(&config);
 }
 
+static void test_ec2(void **state)
+{
+    (void)state;
+    struct config config;
+    char error[CONFIG_ERROR_MAX] = "";
+    int rc = read_text(&config,
+                       "providers:\n"
+                       "  aws: {kind: ec2, region: cn-north-1, endpoint: 'https://ec2.example', credentialsFile: /c,\n"
+                       "        launchTemplate: lt-1, placementGroup: pg, capacityReservation: cr-1,\n"
+                       "        market: capacity-block, reset: stop-start, timeout: 1m, securityGroups: [sg-1, sg-2],\n"
+                       "        subnets: {subnet-2: cn-north-1b, subnet-1: cn-north-1a}, tags: {team: a b}}\n"
+                       "  rack: {kind: inventory}\n"
+                       "  spare: {kind: ec2, region: us-west-2, image: ami-1}\n",
+                       error);
+    assert_string_equal(error, "");
+    assert_int_equal(rc, 0);
+    assert_int_equal(config.commands.ec2_count, 2);
+    const struct config_ec2 *ec2 = &config.commands.ec2[0];
+    assert_string_equal(ec2->name, "aws");
+    assert_string_equal(ec2->shape.tag, "aws");
+    assert_string_equal(ec2->profile, "default");
+    assert_true(ec2->stop_start && ec2->shape.market == EC2_MARKET_BLOCK && ec2->timeout_ms == MS_PER_MIN);
+    assert_string_equal(ec2->shape.subnets[0].id, "subnet-2"); /* in the site's order */
+    assert_string_equal(ec2->shape.subnets[0].zone, "cn-north-1b");
+    assert_string_equal(ec2->shape.security_groups[1], "sg-2");
+    assert_string_equal(ec2->shape.tags[0].value, "a b");
+    assert_false(config.commands.ec2[1].stop_start);
+    config_free(&config);
+}
+
 static void test_examples_are_taken(void **state)
 {
     (void)state;
@@ -258,6 +288,28 @@ static void test_refuses_ways_to_reboot(void **state)
     assert_refused(cases, ARRAY_LEN(cases));
 }
 
+static void test_refuses_ec2(void **state)
+{
+    (void)state;
+    static const struct refusal cases[] = {
+        {"providers: {c: {kind: ec2, image: ami-1}}", "providers.c.region must be a region of EC2"},
+        {"providers: {c: {kind: ec2, region: x/y, image: ami-1}}", "providers.c.region must be a region of EC2"},
+        {"providers: {c: {kind: ec2, region: r}}", "providers.c.image, or launchTemplate"},
+        {"providers: {c: {kind: ec2, region: r, image: a, market: cheap}}", "providers.c.market must be on-demand"},
+        {"providers: {c: {kind: ec2, region: r, image: a, market: capacity-block}}", "capacityReservation is needed"},
+        {"providers: {c: {kind: ec2, region: r, image: a, reset: hard}}",
+         "providers.c.reset must be reboot or stop-start"},
+        {"providers: {c: {kind: ec2, region: r, image: a, subnets: [x]}}", "providers.c.subnets must be a mapping"},
+        {"providers: {c: {kind: ec2, region: r, image: a, subnets: {subnet-1: 7}}}", "ids with their zones"},
+        {"providers: {c: {kind: ec2, region: r, image: a, securityGroups: [a]}}", "must be ids, as sg-"},
+        {"providers: {c: {kind: ec2, region: r, image: a, tags: {holdfast-x: y}}}", "not the site's to set"},
+        {"providers: {c: {kind: ec2, region: r, image: a, tags: {x: 1}}}", "put numbers in quotes"},
+        {"providers: {c: {kind: ec2, region: r, image: a, tag: \"a b\"}}", "providers.c.tag must be a name"},
+        {"providers: {c: {kind: ec2, region: r, image: a, amiId: b}}", "providers.c.amiId is not a key"},
+    };
+    assert_refused(cases, ARRAY_LEN(cases));
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -409,11 +461,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_file),
+        cmocka_unit_test(test_ec2),
         cmocka_unit_test(test_examples_are_taken),
         cmocka_unit_test(test_empty_file_keeps_the_defaults),
         cmocka_unit_test(test_any_number_of_schedulers),
         cmocka_unit_test(test_refuses_schedulers),
         cmocka_unit_test(test_limits_go_to_their_type_of_instance),
+        cmocka_unit_test(test_refuses_ec2),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_refuses_ways_to_reboot),
         cmocka_unit_test(test_refuses_webhooks),

@@ -3,8 +3,9 @@
  * than S3: the path is normalised and encoded once more than it was sent, the query is sorted, values of headers lose
  * their outer blanks and keep single ones inside.
  */
-#include "api/aws/sigv4_canonical.h"
+#include "base/sigv4.h"
 
+#include "base/hmac.h"
 #include "base/status.h"
 
 #include <string.h>
@@ -193,4 +194,26 @@ int sigv4_canonical(const struct sigv4_request *request, const char *signed_head
         r = add_headers(t, request, signed_headers, ret_name);
     text_printf(t, "\n%s\n%s", signed_headers, body_hash);
     return r < 0 ? STATUS_INVALID : 0;
+}
+
+/* --- the signature ------------------------------------------------------------------------------------------------ */
+
+void sigv4_to_sign(const struct sigv4_scope *scope, const struct text *canonical, struct text *ret_text)
+{
+    char hash[ID_SHA256_HEX_MAX];
+    id_sha256_hex(canonical->data, canonical->len, hash);
+    text_printf(ret_text, SIGV4_ALGORITHM "\n%s\n%.*s/%s/%s/" SIGV4_TERMINATOR "\n%s", scope->date, SIGV4_DAY_LENGTH,
+                scope->date, scope->region, scope->service, hash);
+}
+
+void sigv4_derive_key(const char *seed, const struct sigv4_scope *scope, uint8_t ret_key[ID_SHA256_BYTES])
+{
+    uint8_t by_day[ID_SHA256_BYTES], by_region[ID_SHA256_BYTES], by_service[ID_SHA256_BYTES];
+    hmac_sha256(seed, strlen(seed), scope->date, SIGV4_DAY_LENGTH, by_day);
+    hmac_sha256(by_day, sizeof(by_day), scope->region, strlen(scope->region), by_region);
+    hmac_sha256(by_region, sizeof(by_region), scope->service, strlen(scope->service), by_service);
+    hmac_sha256(by_service, sizeof(by_service), SIGV4_TERMINATOR, strlen(SIGV4_TERMINATOR), ret_key);
+    explicit_bzero(by_day, sizeof(by_day));
+    explicit_bzero(by_region, sizeof(by_region));
+    explicit_bzero(by_service, sizeof(by_service));
 }
