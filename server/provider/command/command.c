@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "server/provider/command/call.h"
-#include "server/provider/command/contract.h"
+#include "server/provider/contract.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -207,7 +207,7 @@ static void command_test(struct provider *p, const struct provider_test *test)
 {
     struct provider_test mine = *test;
     mine.directory = p->directory;
-    command_contract((struct provider_driver){.ops = &p->ops, .self = p}, &mine);
+    provider_contract((struct provider_driver){.ops = &p->ops, .self = p}, &mine);
 }
 
 static void command_free(struct provider *p)

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "server/provider/contract.h"
 #include "server/provider/ec2/find.h"
 #include "server/provider/ec2/reset.h"
 
@@ -309,6 +310,11 @@ static int terminate(struct provider *p, const struct provider_target *target, c
     return status == STATUS_NOT_FOUND ? 0 : status;
 }
 
+static void test(struct provider *p, const struct provider_test *test)
+{
+    provider_contract((struct provider_driver){.ops = &p->ops, .self = p}, test);
+}
+
 /* --- making one ------------------------------------------------------------------------------------------------ */
 
 static void ec2_free(struct provider *p)
@@ -330,6 +336,7 @@ int ec2_new(const struct ec2_options *options, struct provider_driver *ret_drive
                                    .reboot = reboot,
                                    .terminate = terminate,
                                    .list = list,
+                                   .test = test,
                                    .free = ec2_free};
     text_copy_cut(p->name, sizeof(p->name), options->name);
     p->shape = *options->shape;

@@ -1,10 +1,10 @@
 /*
- * The contract of a provider by executables, tried on the site's own (hpctl provider test): what can be tried without touching a
- * machine, and with a launch the whole life of one: launched, described, found again under its key, ended, and gone.
+ * The contract of a provider, tried on it (hpctl provider test): what can be tried without touching a machine, and with a launch the whole
+ * life of one: launched, described, listed, found again under its key and without its id, ended, ended again, and gone.
  *
  * Each check says what it saw. One that fails ends the life's checks, but for the end of the machine, which is always asked for.
  */
-#include "server/provider/command/contract.h"
+#include "server/provider/contract.h"
 
 #include "base/clock.h"
 #include "base/id.h"
@@ -83,11 +83,33 @@ static void check_unknown(const struct contract *c)
         found(c, check, false, "%s", error[0] != '\0' ? error : status_meaning(status));
 }
 
-/* --- the life of a machine ----------------------------------------------------------------------------- */
-
 struct life {
     char id[ID_INSTANCE_MAX], key[KEY_MAX_BYTES], ref[PROVIDER_REF_MAX_BYTES];
 };
+
+/* life NULL: only that there is a list. */
+static void check_list(const struct contract *c, const struct life *life)
+{
+    const char *check = life == NULL ? "list answers" : "list has the machine";
+    struct provider_listed *list = NULL;
+    size_t count = 0;
+    char error[PROVIDER_ERROR_MAX] = "";
+    bool there = life == NULL;
+    if (c->provider.ops->list == NULL)
+        return;
+    int status = c->provider.ops->list(c->provider.self, &list, &count, error);
+    for (size_t i = 0; status == 0 && life != NULL && i < count; i++)
+        there |=
+            text_equal(list[i].instance_id, life->id) || (life->ref[0] != '\0' && text_equal(list[i].ref, life->ref));
+    free(list);
+    autofree char *machines = own_printf("%zu machine%s", count, text_plural((int64_t)count));
+    found(c, check, status == 0 && there, "%s",
+          status == 0        ? machines
+          : error[0] != '\0' ? error
+                             : status_meaning(status));
+}
+
+/* --- the life of a machine ----------------------------------------------------------------------------- */
 
 static int launch_once(const struct contract *c, const struct life *life, struct provider_instance *ret_instance,
                        char error[PROVIDER_ERROR_MAX])
@@ -147,6 +169,23 @@ static bool check_there(const struct contract *c, const struct life *life)
     return there;
 }
 
+/* As hpd asks when the answer to the launch was lost. */
+static bool check_lost(const struct contract *c, const struct life *life)
+{
+    const struct provider_target target = {.instance_id = life->id, .ref = "", .launch_key = life->key};
+    struct provider_instance instance = {.state = PROVIDER_INSTANCE_GONE};
+    char error[PROVIDER_ERROR_MAX] = "";
+    int status = c->provider.ops->describe(c->provider.self, &target, &instance, error);
+    bool same = status == 0 && instance.state != PROVIDER_INSTANCE_GONE &&
+                (life->ref[0] == '\0' || instance.ref[0] == '\0' || text_equal(instance.ref, life->ref));
+    found(c, "describe finds the machine by hpd's id alone", same, "%s",
+          same                                       ? state_text(instance.state)
+          : status != 0                              ? error
+          : instance.state == PROVIDER_INSTANCE_GONE ? "it says that the machine is gone"
+                                                     : instance.ref);
+    return same;
+}
+
 static void check_end(const struct contract *c, const struct life *life)
 {
     const struct provider_target target = target_of(life);
@@ -157,6 +196,11 @@ static void check_end(const struct contract *c, const struct life *life)
           status == 0 ? "done"
           : error[0]  ? error
                       : status_meaning(status));
+    status = c->provider.ops->terminate(c->provider.self, &target, key, error);
+    found(c, "terminate of a machine that was ended is no error", status == 0 || status == STATUS_NOT_FOUND, "%s",
+          status == 0 || status == STATUS_NOT_FOUND ? "done"
+          : error[0]                                ? error
+                                                    : status_meaning(status));
     struct provider_instance instance = {.state = PROVIDER_INSTANCE_PENDING};
     for (int64_t end = clock_mono_ms(clock_system()) + GONE_WITHIN_MS; clock_mono_ms(clock_system()) < end;
          usleep(POLL_US)) {
@@ -171,11 +215,13 @@ static void check_end(const struct contract *c, const struct life *life)
                         : error);
 }
 
-void command_contract(struct provider_driver provider, const struct provider_test *test)
+void provider_contract(struct provider_driver provider, const struct provider_test *test)
 {
     const struct contract c = {provider, test};
-    check_files(&c);
+    if (test->directory != NULL)
+        check_files(&c);
     check_unknown(&c);
+    check_list(&c, NULL);
     if (!test->launches)
         return;
     struct life life = {.ref = ""};
@@ -183,7 +229,7 @@ void command_contract(struct provider_driver provider, const struct provider_tes
     id_uuid(NULL, uuid);
     id_instance(NULL, life.id);
     snprintf(life.key, sizeof(life.key), "contract/%s", uuid);
-    if (check_launch(&c, &life))
-        (void)check_there(&c, &life);
+    if (check_launch(&c, &life) && check_there(&c, &life) && check_lost(&c, &life))
+        check_list(&c, &life);
     check_end(&c, &life);
 }

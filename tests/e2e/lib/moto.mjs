@@ -1,0 +1,95 @@
+// moto's EC2 (tests/support/moto-lab), and an agent on each of its instances, set up by the instance's user data as cloud-init would do it.
+import { spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { agentPath, root } from './programs.mjs';
+
+const SCOPE = 'AWS4-HMAC-SHA256 Credential=test/20261120/us-west-2/ec2/aws4_request, SignedHeaders=host, Signature=0'; // moto reads whose it is
+const LOOK_MS = 300;
+
+export class Moto {
+  constructor() {
+    this.dir = mkdtempSync(join(tmpdir(), 'holdfast-moto.'));
+    this.agents = new Map();
+  }
+
+  // Why this machine cannot have it; undefined when it runs.
+  start() {
+    const lab = spawnSync(join(root, 'tests/support/moto-lab'), ['start', this.dir], { encoding: 'utf8', timeout: 400000 });
+    if (lab.status === 77) return lab.stderr.trim().split('\n').at(-1);
+    if (lab.status !== 0) throw new Error(lab.stderr);
+    this.url = `http://127.0.0.1:${readFileSync(join(this.dir, 'port'), 'utf8')}`;
+    this.keys = join(this.dir, 'keys');
+    writeFileSync(this.keys, '[default]\naws_access_key_id = test\naws_secret_access_key = test\n', { mode: 0o600 });
+    this.watching = this.watch();
+    return undefined;
+  }
+
+  async ask(action, parameters = {}) {
+    const body = new URLSearchParams({ Action: action, Version: '2016-11-15', ...parameters });
+    const reply = await fetch(this.url, { method: 'POST', headers: { Authorization: SCOPE }, body, signal: AbortSignal.timeout(30000) });
+    const text = await reply.text();
+    if (reply.status !== 200) throw new Error(text);
+    return text;
+  }
+
+  // Every instance that there ever was.
+  async instances() {
+    const items = (await this.ask('DescribeInstances')).split('<reservationId>').slice(1);
+    return items.map((text) => ({
+      id: /<instanceId>(i-[0-9a-f]+)</.exec(text)[1],
+      state: /<instanceState>.*?<name>([a-z-]+)</.exec(text)[1],
+      type: /<instanceType>([^<]+)</.exec(text)[1],
+      subnet: /<subnetId>([^<]+)</.exec(text)?.[1],
+      tags: Object.fromEntries([...text.matchAll(/<item><key>([^<]*)<\/key><value>([^<]*)<\/value><\/item>/g)].map((m) => [m[1], m[2]])),
+    }));
+  }
+
+  async running() {
+    return (await this.instances()).filter((instance) => instance.state === 'running');
+  }
+
+  async watch() {
+    while (!this.ended) {
+      for (const { id, state } of await this.instances().catch(() => [])) {
+        if (this.ended) break;
+        if (state === 'running' && !this.agents.has(id)) await this.on(id).catch(() => {}); // the next look
+        else if (state !== 'running') this.off(id);
+      }
+      await new Promise((done) => setTimeout(done, LOOK_MS));
+    }
+  }
+
+  async on(id) {
+    const data = /<value>([^<]*)</.exec(await this.ask('DescribeInstanceAttribute', { InstanceId: id, Attribute: 'userData' }))[1];
+    const files = JSON.parse(Buffer.from(data, 'base64').toString().replace('#cloud-config\n', '')).write_files;
+    const content = (path) => files.find((file) => file.path === path).content;
+    const settings = Object.fromEntries(content('/etc/holdfast/agent.env').trim().split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+    const where = join(this.dir, id);
+    mkdirSync(where);
+    for (const [name, text] of [['token', content('/etc/holdfast/agent.token')], ['boot_id', `${randomUUID()}\n`], ['kmsg', '']]) writeFileSync(join(where, name), text, { mode: 0o600 });
+    const log = openSync(join(where, 'log'), 'a');
+    this.agents.set(id, spawn(agentPath, ['--server', settings.HPD_URL, '--state-dir', join(where, 'agent'), '--token-file', join(where, 'token'),
+      ...settings.HP_AGENT_OPTIONS.split(' '), '--kmsg', join(where, 'kmsg'), '--boot-id-file', join(where, 'boot_id'), '--checks', 'none'],
+    { stdio: ['ignore', log, log] }));
+  }
+
+  off(id) {
+    const agent = this.agents.get(id);
+    if (agent && agent.exitCode === null && agent.signalCode === null) agent.kill('SIGKILL');
+  }
+
+  kernel(id, line) {
+    appendFileSync(join(this.dir, id, 'kmsg'), `${line}\n`);
+  }
+
+  async end() {
+    this.ended = true;
+    await this.watching;
+    for (const id of this.agents.keys()) this.off(id);
+    spawnSync(join(root, 'tests/support/moto-lab'), ['stop', this.dir]);
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
