@@ -1,6 +1,8 @@
 /*
  * The job that waits for nodes: a second one of the same shape with the dependency "expand", whose nodes are then merged into the first.
- * Whatever goes wrong, it does not stay: what cannot be merged is cancelled, until Slurm shows it no more.
+ * Whatever goes wrong, it does not stay: what cannot be merged is cancelled, until Slurm shows it no more. Where we are killed in
+ * between, a guard that outlives us does that; where that is killed, too, as with the whole job, hpd does (job_waiter.c) as soon as the
+ * job is over, and where hpd is away Slurm's own time limit ends it HELPER_MINUTES after it got its nodes.
  */
 #include "agents/slurm/resume.h"
 
@@ -18,6 +20,7 @@
 
 #define SALLOC_ARGUMENTS_MAX 32
 #define HELPER_MINUTES "5"
+#define QUIET_LOOKS 3 /* of the guard, without a job: salloc may just be on its way to slurmctld when it is ended */
 
 struct arguments {
     char *words[SALLOC_ARGUMENTS_MAX + 1];
@@ -48,7 +51,7 @@ static void write_salloc(const struct resume *r, const char *name, int64_t missi
     add(arguments, "--dependency=expand:%s", r->job_id); /* "12_3" would mean another task of the array */
     add(arguments, "--job-name=%s", name);
     add(arguments, "--nodes=%" PRId64 "-%" PRId64, missing, missing);
-    add(arguments, "--time=" HELPER_MINUTES); /* with "expand" Slurm gives it what the job has left */
+    add(arguments, "--time=" HELPER_MINUTES); /* with "expand" Slurm gives it what the job has left: see shorten */
     add(arguments, "--exclude=%s%s%s", job->nodes, job->excluded[0] != '\0' ? "," : "", job->excluded);
     add_if(arguments, "--partition", job->partition);
     add_if(arguments, "--account", job->account);
@@ -102,25 +105,60 @@ static void cancel_helper(const struct resume *r, const char *name)
         resume_error(r, "job %s %s, which waited for a node, cannot be ended: %s", name, id, said);
 }
 
+struct waiting {
+    struct resume *r;
+    const char *name;
+    bool shortened;
+};
+
+/* We were killed. Slurm may still hand the job its nodes. */
+static void end_what_is_left(void *arg)
+{
+    const struct waiting *waiting = arg;
+    char id[32];
+    for (int i = 0; i < QUIET_LOOKS; i++) {
+        if (find_helper(waiting->r, waiting->name, id) == 0)
+            resume_info(waiting->r, "Job %s, which waited for a node, is cancelled: hp-auto-resume was killed", id);
+        cancel_helper(waiting->r, waiting->name);
+        (void)waiting->r->world->told_within(CANCEL_PAUSE_MS);
+    }
+}
+
+/* Slurm gives a job with the dependency "expand" what the first one has left, which may be a year, but takes less while it waits. */
+static void shorten(struct waiting *waiting)
+{
+    char id[32], said[RESUME_WORD_MAX];
+    if (waiting->shortened || find_helper(waiting->r, waiting->name, id) != 0)
+        return;
+    autofree char *job = own_printf("jobid=%s", id);
+    waiting->shortened =
+        resume_tool(waiting->r,
+                    (const char *[]){waiting->r->config.scontrol, "update", job, "timelimit=" HELPER_MINUTES, NULL},
+                    NULL, said) == 0;
+}
+
 /* With proctrack/cgroup only the batch script hears that its job is to end, and we hear nothing until we are killed: the job that waits
  * would stay, without what it waits for, and take nodes for nobody. So it ends as soon as ours does. */
 static bool on_wait(void *arg)
 {
-    struct resume *r = arg;
+    struct waiting *waiting = arg;
+    struct resume *r = waiting->r;
     struct resume_job job;
+    shorten(waiting);
     resume_tell_waiting(r);
     r->job_ends = resume_peek(r, &job) && job.ends;
     return !r->job_ends;
 }
 
-static int await_nodes(struct resume *r, const char *name, int64_t missing, bool *told, char ret_why[RESUME_WHY_MAX])
+static int await_nodes(struct waiting *waiting, int64_t missing, bool *told, char ret_why[RESUME_WHY_MAX])
 {
+    struct resume *r = waiting->r;
     struct arguments arguments = {0};
     struct run_ended ended = {0};
     const struct run_watch watch = {
-        .interval_ms = r->config.poll_ms, .on_tick = on_wait, .arg = r, .limit_ms = r->config.replacement_ms};
+        .interval_ms = r->config.poll_ms, .on_tick = on_wait, .arg = waiting, .limit_ms = r->config.replacement_ms};
     resume_tell_waiting(r);
-    write_salloc(r, name, missing, &arguments);
+    write_salloc(r, waiting->name, missing, &arguments);
     int status = r->world->run_child(arguments.words, -1, true, &watch, &ended);
     for (size_t i = 0; i < arguments.count; i++)
         free(arguments.words[i]);
@@ -180,12 +218,18 @@ int resume_expand(struct resume *r, int64_t missing, bool *told, char ret_why[RE
 {
     /* hpd knows it by this name, and ends it where we are killed before we can: server/service/job/job_waiter.c. */
     autofree char *name = own_printf("auto-resume-%s.%u-%d-%" PRId64, r->api_id, r->step, getpid(), r->attempt);
-    int status = await_nodes(r, name, missing, told, ret_why);
-    if (status == 0)
+    struct waiting waiting = {.r = r, .name = name};
+    struct run_guard guard;
+    (void)r->world->guard_begin(end_what_is_left, &waiting, &guard); /* without one there is hpd */
+    int status = await_nodes(&waiting, missing, told, ret_why);
+    if (status == 0) {
+        shorten(&waiting);
         status = merge(r, name, told, ret_why);
+    }
     if (status != 0)
         cancel_helper(r, name);
     else
         resume_info(r, "Job Expansion complete");
+    r->world->guard_end(&guard);
     return status;
 }

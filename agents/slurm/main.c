@@ -103,6 +103,8 @@ static const struct resume_world *real_world(void)
     static struct resume_world world = {.run_tool = run_tool,
                                         .run_child = run_child,
                                         .told_within = run_told_within,
+                                        .guard_begin = run_guard_begin,
+                                        .guard_end = run_guard_end,
                                         .ask = resume_ask,
                                         .say = say_line};
     world.clock = clock_system();

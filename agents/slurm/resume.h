@@ -25,10 +25,13 @@ struct resume_world {
     const struct clock *clock;
     /* Runs one of Slurm's programs; ret_out may be NULL. BACKEND when it fails: ret_said is what it said. */
     int (*run_tool)(const char *const argv[], char **ret_out, char ret_said[RESUME_WORD_MAX]);
-    /* run_child and run_told_within of run.h. */
+    /* run_child and run_told_within of run.h */
     int (*run_child)(char *const argv[], int kept_fd, bool quiet, const struct run_watch *watch,
                      struct run_ended *ret_ended);
     bool (*told_within)(int64_t in_ms);
+    /* run_guard_begin and run_guard_end */
+    int (*guard_begin)(void (*then)(void *arg), void *arg, struct run_guard *ret_guard);
+    void (*guard_end)(struct run_guard *guard);
     /* resume_ask */
     int (*ask)(struct resume *r, const struct resume_report *report, struct resume_reply *ret_reply,
                char ret_error[HTTP_ERROR_MAX]);

@@ -166,6 +166,64 @@ int run_child(char *const argv[], int kept_fd, bool quiet, const struct run_watc
     return 0;
 }
 
+/* --- the guard ----------------------------------------------------------------------------------------- */
+
+/* The one byte says that we are well; the end of the pipe without it that we are not. */
+static bool is_dismissed(int fd)
+{
+    char byte;
+    ssize_t got;
+    do
+        got = read(fd, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    return got == 1;
+}
+
+static void stand_guard(int fd, void (*then)(void *arg), void *arg)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)setsid(); /* who ends our process group does not end it */
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+    }
+    if (!is_dismissed(fd))
+        then(arg);
+    _exit(0);
+}
+
+int run_guard_begin(void (*then)(void *arg), void *arg, struct run_guard *ret_guard)
+{
+    int fds[2];
+    *ret_guard = (struct run_guard){.fd = -1, .pid = -1};
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return STATUS_IO;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(fds[1]);
+        stand_guard(fds[0], then, arg);
+    }
+    close(fds[0]);
+    if (pid < 0) {
+        close(fds[1]);
+        return STATUS_IO;
+    }
+    *ret_guard = (struct run_guard){.fd = fds[1], .pid = pid};
+    return 0;
+}
+
+void run_guard_end(struct run_guard *guard)
+{
+    if (guard->fd < 0)
+        return;
+    ssize_t written = write(guard->fd, "", 1); /* where it was killed there is nobody to read it: SIGPIPE is blocked */
+    (void)written;
+    close(guard->fd);
+    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    guard->fd = -1;
+}
+
 void run_end_like(const struct run_ended *ended)
 {
     if (ended->death != 0 && ended->death != SIGKILL) {

@@ -31,6 +31,17 @@ bool run_told_within(int64_t in_ms);
 /* kept_fd: a descriptor that the child keeps; -1: none. Its standard output is ours, or /dev/null when quiet. IO; a program that is not
  * there ends with 127. */
 int run_child(char *const argv[], int kept_fd, bool quiet, const struct run_watch *watch, struct run_ended *ret_ended);
+
+/* A process of ours that does nothing but to outlive us: when we are gone before run_guard_end, SIGKILL included, it calls then. It has a
+ * session of its own, and of our streams standard error only. */
+struct run_guard {
+    int fd; /* -1: there is none */
+    int pid;
+};
+/* IO: there is none, and nothing else is wrong. */
+int run_guard_begin(void (*then)(void *arg), void *arg, struct run_guard *ret_guard);
+void run_guard_end(struct run_guard *guard);
+
 /* Ends this process as the child ended; but one that was stopped did not do its work, even where it says 0. */
 void run_end_like(const struct run_ended *ended) __attribute__((noreturn));
 

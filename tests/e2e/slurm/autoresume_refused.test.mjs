@@ -1,7 +1,7 @@
 // srun --auto-resume where a real Slurm refuses to change a job, or changes another one: no job is lost that Slurm would have kept, and none
 // that waits for nodes is left.
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { FELL_OFF, World, until } from '../lib/world.mjs';
@@ -76,6 +76,34 @@ test('a node loses its power and the other ranks crash: the step goes on in the 
   inOrder(text, [/ResumeAction=RETRYSTEP/, /Job Expansion complete/, /Attempt number: 1/, /attempt 1 from [1-9]/, /trained/, /srun ended 0/]);
   assert.equal(world.json('job', 'describe', job).restarts, 0);
   await steps.noHelper();
+});
+
+test('hp-auto-resume is killed between the grant and the merge: its helper job ends, and the job goes on', async () => {
+  const conf = steps.file('auto-resume.conf'), before = readFileSync(conf, 'utf8'), scontrol = steps.file('scontrol'), merging = steps.file('merging');
+  writeFileSync(scontrol, `#!/bin/bash
+case "$*" in
+*numnodes=0*) echo $PPID >${merging}.next && mv ${merging}.next ${merging} && exec sleep 600 ;;
+*) exec scontrol "$@" ;;
+esac
+`, { mode: 0o755 });
+  writeFileSync(conf, JSON.stringify({ ...JSON.parse(before), scontrol }));
+  const goesOn = steps.file('goes-on');
+  const job = steps.submit('killed', { steps: 100000, then: `until [ -e ${goesOn} ]; do sleep 0.2; done` });
+  await steps.trains('killed');
+  await steps.isKnown(job);
+  const lost = steps.other(job);
+  world.kernel(lost, FELL_OFF);
+  await until('it merges', () => existsSync(merging), JOB_MS);
+  const helpers = () => world.slurmRun('squeue', '-h', '-o', '%j %T %l').split('\n').filter((line) => line.startsWith('auto-resume-'));
+  assert.match(helpers().join('\n'), /^auto-resume-\S+ RUNNING 5:00$/, 'Slurm itself would end it soon');
+  process.kill(Number(readFileSync(merging, 'utf8')), 'SIGKILL');
+  await steps.noHelper();
+  await until('its line is there', () => /srun ended 137/.test(steps.read('killed.out')) && /Job \d+, which waited for a node, is cancelled: hp-auto-resume was killed/.test(steps.read('killed.out')));
+  assert.equal(world.slurmRun('squeue', '-h', '-j', job, '-o', '%T'), 'RUNNING');
+  writeFileSync(conf, before);
+  writeFileSync(goesOn, '');
+  await steps.over(job, 'killed');
+  await world.repaired(lost, 'reboot');
 });
 
 test('a step that makes way writes a last checkpoint, and is run again though it ended with 0', async () => {

@@ -1,7 +1,7 @@
 /*
  * The law of hp-auto-resume, in random worlds: jobs on a Slurm that stands in for the real one and refuses what the real one was seen to
  * refuse. Whatever fails when a job is to change its nodes, the job is requeued where it allows that, soon and with one line that says so;
- * and no job of ours is left, ever.
+ * and no job of ours is left, ever, also where it is killed itself at any point.
  *
  * HOLDFAST_SEED=N runs one world and prints what was said.
  */
@@ -46,6 +46,10 @@ static struct world {
     int faults; /* that come yet */
     int steps;
     int64_t failed_at, requeued_at;
+    unsigned kill_in;       /* so many calls of Slurm's programs later we are killed; 0: never */
+    bool killed, guards_on; /* what we still do then changes nothing, but for the guard */
+    void (*guard)(void *arg);
+    void *guard_arg;
     char said[64 * 1024];
 } w;
 
@@ -167,6 +171,8 @@ static int merge(char said[RESUME_WORD_MAX])
 static int update(const char *job, const char *what, char said[RESUME_WORD_MAX])
 {
     const char *id = job + strlen("jobid=");
+    if (strcmp(id, "20") == 0 && strcmp(what, "timelimit=5") == 0)
+        return w.helper == PENDING || w.helper == RUNNING ? 0 : refuse("Invalid job id specified", said);
     if (strcmp(id, "20") == 0)
         return strcmp(what, "numnodes=0") == 0 ? merge(said) : refuse("Invalid", said);
     w.others_harmed = w.others_harmed || strcmp(id, job_id()) != 0;
@@ -219,7 +225,12 @@ static int run_scancel(const char *id, char said[RESUME_WORD_MAX])
     return 0;
 }
 
-static int run_tool(const char *const argv[], char **ret_out, char said[RESUME_WORD_MAX])
+static bool is_dead(void)
+{
+    return w.killed && !w.guards_on;
+}
+
+static int run_slurm(const char *const argv[], char **ret_out, char said[RESUME_WORD_MAX])
 {
     clock_fake_advance(&w.clock, 20);
     if (chance(100) < w.flaky)
@@ -231,10 +242,44 @@ static int run_tool(const char *const argv[], char **ret_out, char said[RESUME_W
     return strcmp(argv[0], "squeue") == 0 ? run_squeue(argv, ret_out) : run_scancel(argv[1], said);
 }
 
+/* Whoever is killed has had it done, or not. */
+static int run_tool(const char *const argv[], char **ret_out, char said[RESUME_WORD_MAX])
+{
+    bool dies = !w.killed && w.kill_in > 0 && --w.kill_in == 0;
+    if (is_dead() || (dies && chance(2) == 0)) {
+        w.killed = true;
+        return refuse("killed", said);
+    }
+    int status = run_slurm(argv, ret_out, said);
+    w.killed = w.killed || dies;
+    return status;
+}
+
+static int guard_begin(void (*then)(void *arg), void *arg, struct run_guard *ret_guard)
+{
+    *ret_guard = (struct run_guard){.fd = -1};
+    w.guard = is_dead() ? NULL : then;
+    w.guard_arg = arg;
+    return 0;
+}
+
+static void guard_end(struct run_guard *guard)
+{
+    (void)guard;
+    if (w.guard != NULL && w.killed) {
+        w.guards_on = true;
+        w.guard(w.guard_arg);
+        w.guards_on = false;
+    }
+    w.guard = NULL;
+}
+
 /* Who was requeued is ended by Slurm, some seconds later. */
 static bool told_within(int64_t in_ms)
 {
     clock_fake_advance(&w.clock, in_ms);
+    if (w.killed)
+        return is_dead();
     return w.state != RUNNING && chance(3) == 0;
 }
 
@@ -253,7 +298,7 @@ static void run_salloc(char *const argv[], const struct run_watch *watch, struct
     if (chance(100) < w.flaky)
         return;
     w.helper = PENDING;
-    while (w.helper == PENDING) {
+    while (w.helper == PENDING && !w.killed) {
         clock_fake_advance(&w.clock, watch->interval_ms);
         if (chance(400) == 0)
             w.state = GONE, w.cancelled = true;
@@ -269,7 +314,9 @@ static void run_salloc(char *const argv[], const struct run_watch *watch, struct
         if (chance(3000) == 0) /* it is killed, and its job stays */
             return;
     }
-    if (w.helper == RUNNING)
+    if (w.killed) /* it is sent SIGTERM, at which it ends its job, unless that has just got its nodes */
+        w.helper = chance(2) == 0 ? GONE : RUNNING;
+    else if (w.helper == RUNNING)
         ended->exit_code = 0;
     else if (chance(4) != 0)
         w.helper = GONE;
@@ -296,6 +343,10 @@ static int run_child_here(char *const argv[], int kept_fd, bool quiet, const str
     char begun[32];
     (void)quiet;
     *ret_ended = ended;
+    if (is_dead()) {
+        ret_ended->told = true;
+        return 0;
+    }
     if (strcmp(argv[0], "salloc") == 0) {
         w.helper = GONE;
         run_salloc(argv, watch, ret_ended);
@@ -326,7 +377,7 @@ static int ask(struct resume *r, const struct resume_report *report, struct resu
     (void)r;
     clock_fake_advance(&w.clock, 20);
     snprintf(ret_error, HTTP_ERROR_MAX, "no answer");
-    if (chance(100) < w.flaky)
+    if (is_dead() || chance(100) < w.flaky)
         return STATUS_UNAVAILABLE;
     struct resume_reply reply = {.action = RESUME_ACTION_NONE};
     if (strcmp(report->state, "failed") == 0 && chance(4) == 0)
@@ -343,6 +394,8 @@ static int ask(struct resume *r, const struct resume_report *report, struct resu
 static void say(const char *line)
 {
     size_t len = strlen(w.said);
+    if (is_dead())
+        return;
     snprintf(w.said + len, sizeof(w.said) - len, "%s", line);
 }
 
@@ -374,6 +427,7 @@ static void make_world(uint64_t seed)
     w.nodes = (1U << JOB_NODES) - 1;
     w.state = RUNNING;
     w.faults = 1 + (int)chance(4);
+    w.kill_in = often(30) ? 1 + chance(60) : 0;
 }
 
 static int count_lines(const char *with)
@@ -396,6 +450,8 @@ static void hold_to_the_law(uint64_t seed, const struct run_ended *ended)
         broke(seed, "a job that waits for nodes is left");
     if (w.others_harmed)
         broke(seed, "another task of the array was taken for this one");
+    if (w.killed)
+        return; /* the step ends with it, as any srun that is killed */
     if (ended->exit_code == 0 && w.state == RUNNING)
         return; /* it was run again until it was well */
     if (may && w.state != PENDING)
@@ -419,6 +475,8 @@ static void live(uint64_t seed)
                                        .run_tool = run_tool,
                                        .run_child = run_child_here,
                                        .told_within = told_within,
+                                       .guard_begin = guard_begin,
+                                       .guard_end = guard_end,
                                        .ask = ask,
                                        .say = say};
     make_world(seed);
@@ -437,10 +495,11 @@ static void live(uint64_t seed)
     snprintf(r.api_id, sizeof(r.api_id), "%s", job_id());
     snprintf(r.own_node, sizeof(r.own_node), "n-%u", chance(JOB_NODES));
     bool told = false;
-    unsigned flaky = w.flaky;
-    w.flaky = 0;
+    unsigned flaky = w.flaky, kill_in = w.kill_in;
+    w.flaky = w.kill_in = 0;
     assert_int_equal(resume_look(&r, &told), 0);
     w.flaky = flaky;
+    w.kill_in = kill_in;
     resume_live_on(&r, argv, &ended);
     free(r.nodes);
     hold_to_the_law(seed, &ended);

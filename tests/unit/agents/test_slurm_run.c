@@ -131,11 +131,57 @@ static void test_reader_that_went(void **state)
     assert_int_equal(WEXITSTATUS(status), 7);
 }
 
+static void leave_a_word(void *arg)
+{
+    FILE *file = fopen(arg, "w");
+    if (file != NULL)
+        fclose(file);
+}
+
+/* One that has a guard, and is killed, or dismisses it. */
+static bool guard_acts(bool killed)
+{
+    char directory[] = "/tmp/test-slurm-run-XXXXXX", word[64];
+    int ends[2];
+    assert_non_null(mkdtemp(directory));
+    snprintf(word, sizeof(word), "%s/word", directory);
+    assert_int_equal(pipe(ends), 0); /* the guard has its end, too: the last to close it is over */
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct run_guard guard;
+        close(ends[0]);
+        run_prepare();
+        if (run_guard_begin(leave_a_word, word, &guard) != 0)
+            _exit(99);
+        if (killed)
+            kill(getpid(), SIGKILL);
+        run_guard_end(&guard);
+        _exit(0);
+    }
+    char byte;
+    close(ends[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+    bool acted = access(word, F_OK) == 0;
+    unlink(word);
+    rmdir(directory);
+    return acted;
+}
+
+static void test_guard(void **state)
+{
+    (void)state;
+    assert_true(guard_acts(true));
+    assert_false(guard_acts(false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_codes),      cmocka_unit_test(test_signals),          cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_interrupts), cmocka_unit_test(test_reader_that_went),
+        cmocka_unit_test(test_guard),   cmocka_unit_test(test_codes),      cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_stopped), cmocka_unit_test(test_interrupts), cmocka_unit_test(test_reader_that_went),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
