@@ -276,6 +276,7 @@ static enum part_take take(struct reconcile *r, struct rcall *call)
         record(r, link, call->quarantine);
         return PART_TAKE_DONE;
     }
+    memcpy(link->quarantine->mark, call->quarantine->mark, sizeof(link->quarantine->mark)); /* what it saw holds */
     pause(r, link, true, false);
     return PART_TAKE_DONE;
 }

@@ -222,11 +222,16 @@ static void find_what_reappeared(struct setting *s)
     }
 }
 
+/* The reservation is ours where it has a node that we put there, whatever became of the rest: also of one that is to go, and whose removal
+ * may not be answered. */
 static void remember_ours(const struct setting *s)
 {
-    for (size_t i = 0; i < s->request->count; i++)
-        if (s->request->nodes[i].row.state == QUARANTINE_STATE_HELD && s->request->nodes[i].row.wanted)
+    for (size_t i = 0; i < s->request->count; i++) {
+        const struct scheduler_quarantine_node *node = &s->request->nodes[i];
+        if (may_touch(node) && (node->row.had & QUARANTINE_HAD_RESERVATION) == 0 &&
+            has(&s->there->reservation, node->row.name))
             memcpy(s->request->mark, s->there->since, sizeof(s->request->mark));
+    }
 }
 
 static int64_t shared_before(const struct setting *s)
@@ -448,6 +453,7 @@ int slurm_quarantine(struct scheduler *s, struct scheduler_quarantine *quarantin
     if (status == 0) {
         find_what_reappeared(&setting);
         note(&setting);
+        remember_ours(&setting);
     }
     if (status == 0 && any_touched(&setting)) {
         status = bring_reservation(&setting);
