@@ -12,7 +12,9 @@ let steps;
 
 before(async () => {
   process.env.LAB_PROLOG_FLAGS = process.env.AUTO_RESUME_PROLOG_FLAGS ?? '';
-  world = new World({ recovery: { breakerMin: 100, replacesMax: 100 } });
+  // The policy takes a node for unreachable after ten minutes: what a job waits less for is not its word.
+  const agents = { heartbeatInterval: '1s', silentAfter: '5s', unreachableAfter: '10m' };
+  world = new World({ recovery: { breakerMin: 100, replacesMax: 100 }, config: { agents } });
   world.wayConfig = () => ({ jobSnapshotInterval: '2s' });
   await world.start();
   world.allowAutoResume();
@@ -76,6 +78,9 @@ test('a node loses its power and the other ranks crash: the step goes on in the 
   inOrder(text, [/ResumeAction=RETRYSTEP/, /Job Expansion complete/, /Attempt number: 1/, /attempt 1 from [1-9]/, /trained/, /srun ended 0/]);
   assert.equal(world.json('job', 'describe', job).restarts, 0);
   await steps.noHelper();
+  assert.deepEqual(world.operations(lost).filter((o) => ['reboot', 'replace'].includes(o.kind) && o.actor === 'policy' && /unreachable/.test(o.code)), [], 'two that hear nothing were believed, and not the clock');
+  assert.equal(world.hpctl('node', 'reboot', lost).code, 0);
+  await until('its machine runs again', () => world.slurmNode(lost).state === 'IDLE' && world.node(lost).state === 'ready');
 });
 
 test('hp-auto-resume is killed between the grant and the merge: its helper job ends, and the job goes on', async () => {
@@ -136,6 +141,10 @@ test('a task that fails ends the step at once, though the others go on', async (
 test('jobs with whole nodes where GresTypes is set, which Slurm cannot merge, are requeued', async () => {
   const file = join(world.slurm, 'slurm.conf');
   appendFileSync(file, 'GresTypes=gpu\n');
+  // In good order: a slurmctld that is killed takes a job that has just ended for one that runs.
+  const [pid] = readFileSync(join(world.slurm, 'run/slurmctld.pid'), 'utf8').split(' ');
+  world.slurmRun('scontrol', 'shutdown', 'slurmctld');
+  await until('slurmctld has ended', () => !existsSync(`/proc/${pid}`) || /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
   world.lab('end', world.slurm, 'slurmctld');
   world.lab('begin', world.slurm, 'slurmctld');
   await until('slurmctld is back', () => world.states().filter((state) => state === 'idle').length >= 3);

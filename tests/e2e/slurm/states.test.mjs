@@ -142,6 +142,23 @@ test("FAIL in a person's own words is that person's, and its job runs to its end
   await world.repaired('gpu-2', 'reboot');
 });
 
+test('a node that a person resumes in the middle of its repair takes no job: it is taken out again, with a warning', async () => {
+  const reboots = () => world.operations('gpu-2').filter((o) => o.kind === 'reboot' && o.state === 'succeeded').length;
+  const done = reboots(), job = await running('gpu-2');
+  assert.equal(world.hpctl('node', 'reboot', 'gpu-2').code, 0);
+  await shows('gpu-2', /DRAIN|FAIL/);
+  await until('the repair waits for its job', () => world.operations('gpu-2').some((o) => o.state === 'running' && o.steps?.some((s) => s.name === 'drain' && s.state === 'running')));
+  scontrol('update', 'NodeName=gpu-2', 'State=RESUME');
+  const warnings = () => world.events({ node: 'gpu-2' }).filter((e) => /put back into service during its repair/.test(e.message));
+  await until('it is told', () => warnings().length > 0);
+  await shows('gpu-2', /DRAIN|FAIL/);
+  assert.match(world.slurmNode('gpu-2').reason, /^Action:Reboot|^holdfast/);
+  assert.equal(warnings()[0].level, 'warn');
+  assert.equal(world.slurmRun('squeue', '-h', '-j', job, '-o', '%T'), 'RUNNING');
+  world.slurmRun('scancel', job);
+  await world.repaired('gpu-2', 'reboot', done);
+});
+
 test('a machine that has less than its line says is not given work by anybody', async () => {
   const conf = join(world.slurm, 'slurm.conf'), text = readFileSync(conf, 'utf8');
   // In good order: a slurmctld that is killed comes back with what it saved last.
