@@ -200,6 +200,7 @@ const struct api_route api_routes[] = {
     {"GET", "/", "openRoot", ACCESS_OPEN, LANE_DIRECT, PLAIN, 0, api_console_open},
 
     {"POST", "/v1/backup", "createBackup", ACCESS_ADMIN, LANE_POOL, PLAIN, 0, api_backup_create},
+    {"GET", "/v1/sd/prometheus", "listPrometheusTargets", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_discovery_prometheus},
     {"GET", "/v1/certificate", "describeCertificate", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_certificate_describe},
     {"GET", "/v1/version", "describeVersion", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_version_describe},
 

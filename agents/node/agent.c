@@ -464,7 +464,8 @@ static int open_checks(struct agent *agent, const struct agent_options *options,
     status = options->metrics != NULL ? metrics_open(options->metrics, &agent->metrics) : 0;
     return status == 0 ? 0
                        : fail(status, ret_error, options->metrics,
-                              status == STATUS_INVALID ? "no loopback address and port" : "cannot be listened at");
+                              status == STATUS_INVALID ? "no IP address and port, such as 127.0.0.1:9101"
+                                                       : "cannot be listened at");
 }
 
 /* The path of this program, so that ps shows a known name. After an update has replaced the file: /proc/self/exe. */

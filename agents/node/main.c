@@ -136,7 +136,7 @@ static const struct option_row rows[] = {
     TEXT("checks", agent.checks, "NAMES", "all (default), none, or some: disk,... (hp-agent check)"),
     TEXT("checks-dir", agent.checks_dir, "DIR", "a site's own checks (default /etc/holdfast/checks.d)"),
     TEXT("settings", agent.settings, "FILE", "settings of the checks (default /etc/holdfast/agent.yaml)"),
-    TEXT("metrics", agent.metrics, "ADDRESS", "127.0.0.1:PORT for Prometheus: measurements of the checks"),
+    TEXT("metrics", agent.metrics, "ADDRESS", "IP:PORT for Prometheus: measurements of the checks"),
     TEXT("instance-type", agent.instance_type, "TYPE", "instance type, for checks that depend on it"),
     OPTION_ROW_SET("heartbeat-interval", set_interval, "TIME", "such as 5s, until the server sets it (default 5s)"),
     FLAG("health-events", agent.health_events, "print faults on stdout as HyperPod's agent logs them"),

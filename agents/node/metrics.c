@@ -45,7 +45,17 @@ struct metrics {
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
 
-/* 127.0.0.0/8 and ::1 only: measurements are not for other machines. */
+/* "[::1]". Cuts the bracket off. */
+static bool read_v6(char *host, struct in6_addr *ret_address)
+{
+    size_t len = strlen(host);
+    if (len < 2 || host[0] != '[' || host[len - 1] != ']')
+        return false;
+    host[len - 1] = '\0';
+    return inet_pton(AF_INET6, host + 1, ret_address) == 1;
+}
+
+/* A host name is refused: where it leads may change under the agent. */
 static int parse_address(const char *address, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {
     char host[64];
@@ -57,14 +67,13 @@ static int parse_address(const char *address, struct sockaddr_storage *ret_addre
         text_copy_bytes(host, sizeof(host), address, (size_t)(colon - address)) != 0)
         return STATUS_INVALID;
     memset(ret_address, 0, sizeof(*ret_address));
-    if (strcmp(host, "[::1]") == 0) {
-        v6.sin6_addr = in6addr_loopback;
+    if (read_v6(host, &v6.sin6_addr)) {
         v6.sin6_port = htons((uint16_t)port);
         memcpy(ret_address, &v6, sizeof(v6));
         *ret_len = sizeof(v6);
         return 0;
     }
-    if (inet_pton(AF_INET, host, &v4.sin_addr) != 1 || ntohl(v4.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
+    if (inet_pton(AF_INET, host, &v4.sin_addr) != 1)
         return STATUS_INVALID;
     v4.sin_port = htons((uint16_t)port);
     memcpy(ret_address, &v4, sizeof(v4));

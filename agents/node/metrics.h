@@ -1,5 +1,5 @@
 /*
- * Serves the measurements of the checks to Prometheus: GET /metrics on a loopback address. Few clients, short requests, no waiting.
+ * Serves the measurements of the checks to Prometheus: GET /metrics. Few clients, short requests, no waiting.
  */
 #ifndef HOLDFAST_AGENTS_NODE_METRICS_H
 #define HOLDFAST_AGENTS_NODE_METRICS_H
@@ -13,8 +13,8 @@
 
 struct metrics;
 
-/* address: "127.0.0.1:9101", "[::1]:9101"; port 0: any. INVALID when it is anything else than a loopback address, IO when it cannot
- * be listened at. */
+/* address: "127.0.0.1:9101", "[::1]:9101"; port 0: any. INVALID when it is anything else than an IPv4 or IPv6 address and a port,
+ * IO when it cannot be listened at. */
 int metrics_open(const char *address, struct metrics **ret_metrics);
 void metrics_free(struct metrics *metrics);
 int metrics_port(const struct metrics *metrics);

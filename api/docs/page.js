@@ -5,7 +5,7 @@ window.ui = SwaggerUIBundle({
   presets: [SwaggerUIBundle.presets.apis],
   deepLinking: true,
   displayRequestDuration: true,
-  docExpansion: 'list',
+  docExpansion: 'none', // all operations at once are more than it can draw
   defaultModelsExpandDepth: 0,
   persistAuthorization: false,
   validatorUrl: null, // would ask a server of other people

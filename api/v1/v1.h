@@ -140,6 +140,7 @@ void api_policy_document_rollback(struct api_call *call);
 void api_version_describe(struct api_call *call);
 void api_backup_create(struct api_call *call);
 void api_certificate_describe(struct api_call *call);
+void api_discovery_prometheus(struct api_call *call);
 
 void api_system_health(struct api_call *call);
 void api_system_readiness(struct api_call *call);

@@ -35,13 +35,23 @@ async function query(expression) {
 async function startPrometheus() {
   const config = join(local.dir, 'prometheus.yml');
   const job = (name, at) => ({ job_name: name, static_configs: [{ targets: [`127.0.0.1:${at}`] }] });
-  writeFileSync(config, JSON.stringify({ global: { scrape_interval: '1s', evaluation_interval: '1s' }, rule_files: [rules], scrape_configs: [job('holdfast', local.port), job('agents', agentPort)] }));
+  // The example that we ship, with this world's addresses in it.
+  const found = readFileSync(join(root, 'dist/prometheus/agents.yml'), 'utf8')
+    .replace('https://hpd.example:8700', `http://127.0.0.1:${local.port}`)
+    .replace('port=9101', `port=${agentPort}`)
+    .replace('refresh_interval: 60s', 'refresh_interval: 1s')
+    .replace('/etc/prometheus/holdfast.token', join(local.dir, 'viewer.token'))
+    .replace(/^ *tls_config: .*\n/m, '');
+  const { status, body } = await local.call('POST', '/v1/tokens', { kind: 'api', name: 'prometheus', role: 'viewer' });
+  assert.equal(status, 201, JSON.stringify(body));
+  writeFileSync(join(local.dir, 'viewer.token'), body.secret);
+  writeFileSync(config, [found, ...[job('holdfast', local.port), job('agents', agentPort)].map((one) => `  - ${JSON.stringify(one)}`)].join('\n').replace(/^/, `global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [${JSON.stringify(rules)}]\n`));
   prometheus = spawn('prometheus', [`--config.file=${config}`, `--storage.tsdb.path=${join(local.dir, 'tsdb')}`, `--web.listen-address=127.0.0.1:${port}`], { stdio: ['ignore', 'ignore', 'pipe'] });
   prometheus.log = '';
   prometheus.stderr.on('data', (data) => (prometheus.log += data));
   await until('Prometheus has read hpd and the agent', async () => {
     if (prometheus.exitCode !== null) throw new Error(prometheus.log);
-    return (await query('sum(up)').catch(() => []))[0]?.value[1] === '2';
+    return (await query('sum(up{job!="holdfast-agents"})').catch(() => []))[0]?.value[1] === '2';
   }, 60000);
 }
 
@@ -49,7 +59,7 @@ before(async () => {
   if (skip) return;
   [port, agentPort] = [await freePort(), await freePort()];
   const command = agentService.command.map((word) => (word === 'none' ? 'disk,memory,load' : word));
-  local = new Local({ service: { name: 'hp-agent', command: [...command, '--metrics', `127.0.0.1:${agentPort}`] } });
+  local = new Local({ service: { name: 'hp-agent', command: [...command, '--address', '127.0.0.1', '--metrics', `0.0.0.0:${agentPort}`] } });
   await local.start();
   await local.create(1);
   await local.ready(60000);
@@ -120,6 +130,25 @@ test('each alert has its runbook', { skip }, () => {
     assert.equal(anchor, name.toLowerCase());
     assert.ok(runbooks.includes(`\n## ${name}\n`), name);
   }
+});
+
+test('Prometheus finds the agents of the fleet by hpd, with cluster, group, node and state', { skip }, async () => {
+  const up = await until('the agent was found and read', async () => {
+    const found = await query('up{job="holdfast-agents"}');
+    return found.length === 1 && found[0].value[1] === '1' && found;
+  }, 60000);
+  const { name } = (await local.get('/v1/clusters/demo/nodes')).items[0];
+  const { job, instance, cluster, group, node } = up[0].metric;
+  assert.deepEqual({ job, instance, cluster, group, node }, { job: 'holdfast-agents', instance: `127.0.0.1:${agentPort}`, cluster: 'demo', group: 'w', node: name });
+  const measured = await until('three checks were read', async () => {
+    const found = await query('holdfast_check_result{job="holdfast-agents"}');
+    return found.length >= 3 && found;
+  }, 60000);
+  assert.ok(measured.every((series) => series.metric.node === name));
+  const { data } = await (await fetch(`http://127.0.0.1:${port}/api/v1/targets`)).json();
+  const target = data.activeTargets.find((one) => one.labels.job === 'holdfast-agents');
+  assert.equal(target.discoveredLabels.__meta_holdfast_state, 'ready');
+  assert.equal(target.discoveredLabels.__meta_holdfast_health, 'healthy');
 });
 
 test('a pause is seen by Prometheus', { skip }, async () => {

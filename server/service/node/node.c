@@ -85,7 +85,10 @@ static int list_read(struct db_tx *tx, void *arg)
 {
     struct listing *listing = arg;
     struct cluster cluster;
-    int status = place_find_cluster(tx, listing->cluster, &cluster, listing->problem);
+    int status = 0;
+    if (listing->cluster == NULL)
+        return db_node_list(tx, &listing->nodes, listing->fn, listing->arg);
+    status = place_find_cluster(tx, listing->cluster, &cluster, listing->problem);
     if (status < 0)
         return status;
     listing->nodes.cluster_id = cluster.id;

@@ -19,6 +19,7 @@ struct service_node_view {
 };
 int service_node_describe(struct service *s, const char *cluster, const char *node, struct service_node_view *ret_view,
                           struct problem *ret_problem);
+/* cluster NULL: of all clusters, in one reading, without a group. */
 int service_node_list(struct service *s, const char *cluster, const char *group, int state, int health,
                       const char *after_name, int limit, db_row_fn fn, void *arg, struct problem *ret_problem);
 /* search->cluster_id is filled in; *ret_cluster (may be NULL) says which that was, before the first row. */

@@ -747,6 +747,12 @@ test('an instance is asked to test itself, and says what it found', async () => 
   // Nothing was repaired, so no past weighs.
   assert.deepEqual((await call('listLemons', 200, { params: { cluster: 'checks' } })).items, []);
   await call('listLemons', 404, { params: { cluster: 'nothing' } });
+  // A node whose agent told no address is a target by its name.
+  const targets = await call('listPrometheusTargets', 200, { query: { cluster: 'checks', port: 9400 } });
+  assert.deepEqual(targets.map((t) => [t.targets, t.labels.cluster, t.labels.node]).filter((t) => t[2] === 'c-1'), [[['c-1:9400'], 'checks', 'c-1']]);
+  assert.ok((await call('listPrometheusTargets', 200)).some((t) => t.targets[0] === 'c-1:9101'));
+  await call('listPrometheusTargets', 400, { query: { port: 0 } });
+  await call('listPrometheusTargets', 404, { query: { cluster: 'nothing' } });
   assert.equal((await call('describeNode', 200, { params })).lemon.score, 0);
   // A check that could not find out is said of the node itself.
   await tell(200, { checks: [{ name: 'disk', result: 'unknown', why: 'no answer' }] });
