@@ -44,7 +44,7 @@ struct wire {
     struct url url;
     uint8_t pin[ID_SHA256_BYTES];
     bool pinned;
-    char *ca_file;
+    char *ca_file, *headers;
     int64_t timeout_ms, deadline_ms;
     size_t reply_bytes_max;
     struct sockaddr_storage addresses[ADDRESSES_MAX];
@@ -120,7 +120,28 @@ void wire_free(struct wire *wire)
     text_free(&wire->request);
     wire_http_free(&wire->http);
     free(wire->ca_file);
+    free(wire->headers);
     free(wire);
+}
+
+void wire_headers(struct wire *wire, const char *lines)
+{
+    free(wire->headers);
+    wire->headers = own_strdup(lines);
+}
+
+void wire_limits(struct wire *wire, int64_t timeout_ms, size_t reply_bytes_max)
+{
+    wire->timeout_ms = timeout_ms;
+    wire->reply_bytes_max = reply_bytes_max;
+}
+
+void wire_host(const struct wire *wire, char ret_host[WIRE_HOST_MAX])
+{
+    const struct url *url = &wire->url;
+    bool usual = strcmp(url->port, url->tls ? "443" : "80") == 0;
+    snprintf(ret_host, WIRE_HOST_MAX, "%s%s%s%s%s", url->is_ipv6 ? "[" : "", url->host, url->is_ipv6 ? "]" : "",
+             usual ? "" : ":", usual ? "" : url->port);
 }
 
 void wire_abort(struct wire *wire)
@@ -344,11 +365,13 @@ static int step_receiving(struct wire *wire, char ret_error[WIRE_ERROR_MAX])
 
 static void render(struct wire *wire, const char *path, const char *token, const void *body, size_t len)
 {
-    const char *open = wire->url.is_ipv6 ? "[" : "", *close_bracket = wire->url.is_ipv6 ? "]" : "";
+    char host[WIRE_HOST_MAX];
     struct text *out = &wire->request;
+    wire_host(wire, host);
     text_clear(out);
-    text_printf(out, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\n", body == NULL ? "GET" : "POST", path, open, wire->url.host,
-                close_bracket, wire->url.port);
+    text_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", body == NULL ? "GET" : "POST", path, host);
+    if (wire->headers != NULL)
+        text_add(out, wire->headers);
     if (token != NULL)
         text_printf(out, "Authorization: Bearer %s\r\n", token);
     if (body == NULL) {

@@ -31,6 +31,14 @@ void wire_free(struct wire *wire);
 int wire_post(struct wire *wire, const char *path, const char *token, const void *body, size_t len, int *ret_status,
               const char **ret_body, size_t *ret_len, char ret_error[WIRE_ERROR_MAX]);
 
+/* Whole lines of headers, each with its end, for the exchanges that follow; NULL: none. */
+void wire_headers(struct wire *wire, const char *lines);
+/* For the exchanges that follow: the time of each, and the bytes of a body. */
+void wire_limits(struct wire *wire, int64_t timeout_ms, size_t reply_bytes_max);
+/* What its requests say as Host: without the port where that is the scheme's. */
+#define WIRE_HOST_MAX 272
+void wire_host(const struct wire *wire, char ret_host[WIRE_HOST_MAX]);
+
 /* The same as a GET, of a path that needs no escaping any more. */
 int wire_get(struct wire *wire, const char *path, const char *token, int *ret_status, const char **ret_body,
              size_t *ret_len, char ret_error[WIRE_ERROR_MAX]);

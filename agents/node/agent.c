@@ -490,6 +490,7 @@ static void set_up_runners(struct agent *agent, const struct agent_options *opti
                                              .address = options->address,
                                              .log = options->lifecycle_log,
                                              .ca_file = options->ca_file,
+                                             .s3_config = options->s3_config,
                                              .config_dir = options->config_dir,
                                              .reboot_command = options->reboot_command,
                                              .allow_reboot = options->allow_reboot,

@@ -45,6 +45,7 @@ struct agent_options {
     const char *lifecycle_log;             /* NULL: in the state directory */
     const char *config_dir;                /* a copy of what scripts read; "": none */
     const char *ca_file;                   /* of https sources of scripts; NULL: the system's */
+    const char *s3_config;                 /* for sources of scripts at s3; NULL: none are read */
     const char *runner;                    /* the program that runs them; NULL: this one */
     const struct runner_kind *runner_kind; /* this process is a runner of that kind, and no agent; NULL: an agent */
     const char *runner_key;                /* for that order */

@@ -31,6 +31,7 @@ struct run {
     struct lifecycle_job job;
     char *source, *resources, *log;
     int log_fd;
+    bool stale; /* what the scripts may read is older than an attempt */
 };
 
 /* --- made and freed ------------------------------------------------------------------------------------------ */
@@ -188,6 +189,20 @@ static int read_order(const char *body, size_t len, void *arg)
     return file_write(run->resources, resources, strlen(resources), 0644);
 }
 
+/* The same order again, for where the other instances are now. */
+static int read_resources(const char *body, size_t len, void *arg)
+{
+    struct run *run = arg;
+    struct lifecycle_job job;
+    autofree char *resources = NULL;
+    int status = work_read_order(body, len, &job, &resources);
+    if (status != 0)
+        return status;
+    if (!text_equal(job.key, run->work.key) || !text_equal(job.instance_id, run->work.instance_id))
+        return TALK_WITHDRAWN;
+    return file_write(run->resources, resources, strlen(resources), 0644);
+}
+
 /* --- where published scripts look --------------------------------------------------------------------- */
 
 static void copy_config(const char *from, const char *directory, const char *name)
@@ -306,6 +321,19 @@ static int begin_attempt(struct run *run, const char *script)
     return status != 0 ? status : say(run, SCRIPT_STATE_STARTED, false);
 }
 
+/* Addresses become known while others come up, so each attempt reads the newest file. */
+static int refresh(struct run *run)
+{
+    if (!run->stale) {
+        run->stale = true;
+        return 0;
+    }
+    int status = runner_fetch(&run->runner, read_resources, run);
+    if (status == 0)
+        publish(run);
+    return status;
+}
+
 static int attempt(struct run *run, const char *script)
 {
     struct attempt_end end;
@@ -318,7 +346,9 @@ static int attempt(struct run *run, const char *script)
                               .on_begin = on_begin,
                               .on_probe = on_probe,
                               .arg = run};
-    int status = begin_attempt(run, script);
+    int status = refresh(run);
+    if (status == 0)
+        status = begin_attempt(run, script);
     if (status != 0)
         return status;
     status = lifecycle_attempt(&plan, &process, &end);
@@ -391,6 +421,6 @@ const struct runner_kind lifecycle_runner = {
     .about = "lifecycle scripts",
     .path = "/v1/agent/work",
     .order_bytes_max = ORDER_BYTES_MAX,
-    .times = {.timeout_ms = 60000, .pause_ms = 2000, .grace_ms = 10000, .probe_ms = 30000},
+    .times = {.timeout_ms = 60000, .fetch_ms = 600000, .pause_ms = 2000, .grace_ms = 10000, .probe_ms = 30000},
     .run = lifecycle_run,
 };

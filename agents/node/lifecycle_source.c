@@ -1,13 +1,12 @@
 /*
- * Sources of scripts: a local directory, which is copied, or an https address of an archive or with one file for each script. All are bounded. A
- * directory may hold only files and directories, because a symbolic link could lead out of it. Names are opened relative to their
+ * Sources of scripts: a local directory, which is copied, or an address (lifecycle_address.c, lifecycle_s3.c). All are bounded. A directory may hold only files and directories, because a symbolic link could lead out of it. Names are opened relative to their
  * directory, so a link that is created meanwhile is not followed.
  */
 #include "agents/node/lifecycle.h"
+#include "agents/node/lifecycle_net.h"
 
 #include "base/file.h"
 #include "base/status.h"
-#include "base/wire.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,9 +17,7 @@
 #include <unistd.h>
 
 #define FILE_PREFIX "file://"
-#define HTTPS_PREFIX "https://"
 #define COPY_BYTES 65536
-#define SCRIPT_BYTES_MAX (16 * 1024 * 1024)
 
 static int say(char ret_error[LIFECYCLE_ERROR_MAX], int status, const char *what, const char *why)
 {
@@ -125,119 +122,7 @@ static int fetch_directory(const char *path, const char *directory, char ret_err
     return copy_tree(&copy, from, to, 0);
 }
 
-/* --- an address ---------------------------------------------------------------------------------------------- */
-
-static void add_escaped(struct text *out, const char *name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-    for (const char *at = name; *at != '\0'; at++)
-        if (strchr(plain, *at) != NULL)
-            text_add_char(out, *at);
-        else
-            text_printf(out, "%%%02X", (unsigned char)*at);
-}
-
-/* "https://host:port" and "/path" without a slash at its end. What would end the path is refused. */
-static int split(const char *source, char **ret_base, char **ret_path, char ret_error[LIFECYCLE_ERROR_MAX])
-{
-    for (const char *at = source; *at != '\0'; at++)
-        if (*at <= ' ' || *at >= 0x7f || *at == '?' || *at == '#')
-            return say(ret_error, STATUS_INVALID, "SourceS3Uri",
-                       "an address of a path only, and escaped where it has to be");
-    size_t host = strcspn(source + strlen(HTTPS_PREFIX), "/") + strlen(HTTPS_PREFIX);
-    size_t len = strlen(source);
-    while (len > host && source[len - 1] == '/')
-        len--;
-    *ret_base = own_printf("%.*s", (int)host, source);
-    *ret_path = own_printf("%.*s", (int)(len - host), source + host);
-    return 0;
-}
-
-static int make_parents(const char *directory, const char *name, char **ret_path)
-{
-    autofree char *path = own_printf("%s/%s", directory, name);
-    autofree char *parent = own_strdup(path);
-    *strrchr(parent, '/') = '\0';
-    int status = file_make_dirs(parent, 0755);
-    if (status == 0)
-        *ret_path = TAKE(path);
-    return status;
-}
-
-static bool is_archive(const char *path)
-{
-    return text_ends_with(path, ".tar") || text_ends_with(path, ".tar.gz") || text_ends_with(path, ".tgz");
-}
-
-static int get(struct wire *wire, const char *path, const char **ret_body, size_t *ret_len,
-               char ret_error[LIFECYCLE_ERROR_MAX])
-{
-    int answer;
-    char why[WIRE_ERROR_MAX];
-    int status = wire_get(wire, path, NULL, &answer, ret_body, ret_len, why);
-    if (status != 0)
-        return say(ret_error, status, path, why);
-    if (answer == 200)
-        return 0;
-    snprintf(why, sizeof(why), "the server answered %d%s", answer,
-             answer >= 300 && answer < 400 ? "; redirects are not followed" : "");
-    return say(ret_error, STATUS_BACKEND, path, why);
-}
-
-static int fetch_archive(struct wire *wire, const char *path, const char *directory,
-                         char ret_error[LIFECYCLE_ERROR_MAX])
-{
-    const char *body;
-    size_t len;
-    int status = get(wire, path, &body, &len, ret_error);
-    return status == 0 ? lifecycle_unpack(body, len, directory, ret_error) : status;
-}
-
-static int fetch_file(struct wire *wire, const char *path, const char *directory, const char *name,
-                      char ret_error[LIFECYCLE_ERROR_MAX])
-{
-    AUTO(text) struct text address = {0};
-    autofree char *to = NULL;
-    const char *body;
-    size_t len;
-    text_add(&address, path);
-    text_add_char(&address, '/');
-    add_escaped(&address, name);
-    int status = get(wire, text_get(&address), &body, &len, ret_error);
-    if (status != 0)
-        return status;
-    status = make_parents(directory, name, &to);
-    if (status == 0)
-        status = file_write(to, body, len, 0700);
-    return status == 0 ? 0 : say(ret_error, status, name, status_meaning(status));
-}
-
-static int fetch_address(const struct runner_options *options, const struct lifecycle_job *job, const char *directory,
-                         char ret_error[LIFECYCLE_ERROR_MAX])
-{
-    autofree char *base = NULL, *path = NULL;
-    struct wire *wire = NULL;
-    char why[WIRE_ERROR_MAX];
-    int status = split(job->source, &base, &path, ret_error);
-    if (status != 0)
-        return status;
-    const struct wire_options wire_options = {.url = base,
-                                              .ca_file = options->ca_file,
-                                              .timeout_ms = options->times.timeout_ms,
-                                              .reply_bytes_max =
-                                                  is_archive(path) ? LIFECYCLE_SOURCE_TOTAL_MAX : SCRIPT_BYTES_MAX};
-    if (wire_new(&wire_options, &wire, why) != 0)
-        return say(ret_error, STATUS_INVALID, base, why);
-    if (is_archive(path))
-        status = fetch_archive(wire, path, directory, ret_error);
-    for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX && status == 0 && !is_archive(path); i++)
-        if (job->scripts[i][0] != '\0')
-            status = fetch_file(wire, path, directory, job->scripts[i], ret_error);
-    wire_free(wire);
-    return status;
-}
-
-/* --- both ---------------------------------------------------------------------------------------------------- */
+/* --- all ----------------------------------------------------------------------------------------------------- */
 
 /* The copy may have lost the executable bit. */
 static int check_scripts(const struct lifecycle_job *job, const char *directory, char ret_error[LIFECYCLE_ERROR_MAX])
@@ -266,8 +151,11 @@ int lifecycle_fetch(const struct runner_options *options, const struct lifecycle
     if (text_starts_with(job->source, FILE_PREFIX "/"))
         status = fetch_directory(job->source + strlen(FILE_PREFIX), directory, ret_error);
     else if (text_starts_with(job->source, HTTPS_PREFIX))
-        status = fetch_address(options, job, directory, ret_error);
+        status = lifecycle_fetch_address(options, job, directory, ret_error);
+    else if (text_starts_with(job->source, S3_PREFIX))
+        status = lifecycle_fetch_s3(options, job, directory, ret_error);
     else
-        return say(ret_error, STATUS_INVALID, job->source, "scripts come from https:// or file:/// and nowhere else");
+        return say(ret_error, STATUS_INVALID, job->source,
+                   "scripts come from https://, s3:// or file:/// and nowhere else");
     return status != 0 ? status : check_scripts(job, directory, ret_error);
 }

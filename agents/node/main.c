@@ -146,6 +146,7 @@ static const struct option_row rows[] = {
     FLAG("no-lifecycle", agent.no_lifecycle, "run no lifecycle scripts, and report that"),
     TEXT("lifecycle-log", agent.lifecycle_log, "FILE", "their output (default: lifecycle.log in the state directory)"),
     TEXT("ca-file", agent.ca_file, "FILE", "CAs for https sources of lifecycle scripts (default: the system's)"),
+    TEXT("s3-config", agent.s3_config, "FILE", "keys, region and endpoint for s3 sources of lifecycle scripts"),
     TEXT("config-dir", agent.config_dir, "DIR", "what scripts read is there, too (default /opt/ml/config; \"\": nowhere)"),
     OPTION_ROW_SET("lifecycle", set_lifecycle, "KEY", "internal: run the scripts of this order"),
     OPTION_ROW_SET("deep-check", set_deep_check, "KEY", "internal: run the tests of this order"),
@@ -222,6 +223,7 @@ static int run_as_runner(const struct agent_options *options)
                                           .address = options->address,
                                           .log = options->lifecycle_log,
                                           .ca_file = options->ca_file,
+                                          .s3_config = options->s3_config,
                                           .config_dir =
                                               options->config_dir != NULL ? options->config_dir : "/opt/ml/config",
                                           .reboot_command = options->reboot_command,

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAX 26
+#define ARGUMENTS_MAX 28
 #define STATE_BYTES_MAX 65536
 
 const struct runner_kind *runner_kind(enum runner_id id)
@@ -62,6 +62,7 @@ static int spawn(const struct runner_kind *kind, const struct runner_options *op
                                     {"--address", options->address},
                                     {"--lifecycle-log", options->log},
                                     {"--ca-file", options->ca_file},
+                                    {"--s3-config", options->s3_config},
                                     {"--config-dir", options->config_dir},
                                     {"--reboot-command", options->reboot_command}};
     const char *argv[ARGUMENTS_MAX] = {program};

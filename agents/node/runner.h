@@ -24,6 +24,7 @@
 
 struct runner_times {
     int64_t timeout_ms; /* of one exchange with the server or a source */
+    int64_t fetch_ms;   /* of all exchanges with a source that one try takes; 0: no limit */
     int64_t pause_ms;   /* after a failure, before the next try */
     int64_t grace_ms;   /* between SIGTERM and SIGKILL */
     int64_t probe_ms;   /* how often to ask whether it is still wanted */
@@ -39,6 +40,7 @@ struct runner_options {
     const char *address;        /* where others reach this machine; NULL: the connection's own end */
     const char *log;            /* of lifecycle scripts; NULL: lifecycle.log in the state directory */
     const char *ca_file;        /* for sources at https; NULL: the system's */
+    const char *s3_config;      /* for sources at s3; NULL: none are read */
     const char *config_dir;     /* where scripts look for what they read, too; NULL, "": nowhere */
     const char *reboot_command; /* NULL: systemctl reboot */
     bool allow_reboot;

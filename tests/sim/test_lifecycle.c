@@ -200,7 +200,6 @@ static void what_cannot_be_carried_out_is_said_at_once(void **state)
     static const struct {
         const char *config, *says;
     } cases[] = {
-        {"\"source\":\"s3://bucket/x\",\"onCreate\":\"a.sh\"", "not from s3://"},
         {"\"source\":\"http://host/x\",\"onCreate\":\"a.sh\"", "the source: it must be https://"},
         {"\"source\":\"file://host/x\",\"onCreate\":\"a.sh\"", "the source: it must be https://"},
         {"\"source\":\"/x\",\"onCreate\":\"a.sh\"", "the source: it must be https://"},
@@ -299,14 +298,14 @@ static void a_description_that_cannot_be_read_holds_it_up(void **state)
     sim_close(&sim);
 }
 
-static void ask_with_controller(struct sim *sim)
+/* A group of that name and role beside the one with scripts. */
+static void ask_with(struct sim *sim, const char *name, const char *role)
 {
+    autofree char *other = own_printf("{\"slurm\":{\"role\":\"%s\"}}", role);
     struct service_group_spec groups[] = {
         {.name = "gpu", .instance_type = "test", .provider = "fake", .spec = group_spec_of(SIM_SCRIPT)},
-        {.name = "ctl",
-         .instance_type = "test",
-         .provider = "fake",
-         .spec = group_spec_of("{\"slurm\":{\"role\":\"controller\"}}")}};
+        {.instance_type = "test", .provider = "fake", .spec = group_spec_of(other)}};
+    text_copy_cut(groups[1].name, sizeof(groups[1].name), name);
     groups[0].instance_count = groups[1].instance_count = 1;
     struct service_cluster_spec spec = {.name = SIM_CLUSTER,
                                         .recovery = NODE_RECOVERY_AUTOMATIC,
@@ -328,7 +327,7 @@ static void workers_wait_for_the_controllers_address(void **state)
     for (int told = 0; told < 2; told++) {
         struct sim sim;
         sim_open(&sim, 101 + (uint64_t)told, true);
-        ask_with_controller(&sim);
+        ask_with(&sim, "ctl", "controller");
         struct fake_instance *controller = NULL;
         for (int i = 0; i < 600 && controller == NULL; i++) {
             sim_run(&sim, 200);
@@ -343,6 +342,35 @@ static void workers_wait_for_the_controllers_address(void **state)
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "No address of the group ctl"), !told);
         if (!told)
             assert_true(step.finished_at - step.started_at >= 15 * MS_PER_S);
+        sim_close(&sim);
+    }
+}
+
+/* The same of a group that is no controller: but one whose machine does not come holds up the others for two minutes only. */
+static void scripts_wait_for_the_addresses_of_other_groups(void **state)
+{
+    enum { TOLD, UNTOLD, NO_MACHINE };
+    (void)state;
+    for (int which = TOLD; which <= NO_MACHINE; which++) {
+        struct sim sim;
+        sim_open(&sim, 111 + (uint64_t)which, true);
+        if (which == NO_MACHINE)
+            snprintf(sim.provider.cursed, sizeof(sim.provider.cursed), "login-1");
+        ask_with(&sim, "login", "login");
+        struct fake_instance *login = NULL;
+        for (int i = 0; i < 600 && login == NULL && which != NO_MACHINE; i++) {
+            sim_run(&sim, 200);
+            login = fake_provider_of_node(&sim.provider, "login-1");
+        }
+        if (which == TOLD)
+            snprintf(login->address, sizeof(login->address), "10.0.0.1");
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "No address of the group login"),
+                         which != TOLD);
+        struct operation_step step = step_of(&sim, "gpu-1", STEP_KIND_PREPARE);
+        if (which == NO_MACHINE)
+            assert_true(step.finished_at - step.started_at >= 2 * MS_PER_MIN &&
+                        step.finished_at - step.started_at < 5 * MS_PER_MIN);
         sim_close(&sim);
     }
 }
@@ -362,6 +390,7 @@ int main(void)
         cmocka_unit_test(who_was_replaced_is_heard_no_more),
         cmocka_unit_test(a_description_that_cannot_be_read_holds_it_up),
         cmocka_unit_test(workers_wait_for_the_controllers_address),
+        cmocka_unit_test(scripts_wait_for_the_addresses_of_other_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

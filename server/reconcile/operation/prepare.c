@@ -121,72 +121,76 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
     return STEP_FAIL;
 }
 
-/* --- where the controllers are ------------------------------------------------------------------------- */
+/* --- where the others are ------------------------------------------------------------------------------ */
 
 /* Scripts of workers start Slurm's daemon with the controller's address; without it they go on with none, and "succeed". */
-#define ADDRESS_WAIT_MS (10 * MS_PER_MIN)
+#define CONTROLLER_WAIT_MS (10 * MS_PER_MIN)
+/* What scripts read of other groups, such as who serves logins or files: a group without capacity must not hold up the rest for long. */
+#define OTHERS_WAIT_MS (2 * MS_PER_MIN)
 /* An agent that has been heard for so long and told no address will not tell one: it knows only one that is good on its machine. */
 #define ADDRESS_UNTOLD_MS (15 * MS_PER_S)
 #define ADDRESS_LOOK_MS (2 * MS_PER_S)
 
-struct controllers {
+struct missing {
     struct work *w;
     char group[NAME_MAX_BYTES]; /* of which no address is known; "": none */
-    bool has_address, heard;
+    bool has_address, has_machine, heard;
+    int64_t wait_ms; /* for that group */
 };
 
 static int see_node(const void *found, void *arg)
 {
     const struct db_node_row *row = found;
-    struct controllers *controllers = arg;
+    struct missing *missing = arg;
     struct fleet_view live;
     if (row->instance.id == 0)
         return 0;
-    controllers->has_address = controllers->has_address || row->instance.address[0] != '\0';
-    controllers->heard =
-        controllers->heard ||
-        (fleet_get(controllers->w->r->service->fleet, row->node.id, &live) == 0 && live.last_heartbeat_at > 0);
+    missing->has_machine = true;
+    missing->has_address = missing->has_address || row->instance.address[0] != '\0';
+    missing->heard = missing->heard ||
+                     (fleet_get(missing->w->r->service->fleet, row->node.id, &live) == 0 && live.last_heartbeat_at > 0);
     return 0;
 }
 
 static int see_group(const void *found, void *arg)
 {
     const struct instance_group *group = found;
-    struct controllers *controllers = arg;
-    struct db_tx *tx = controllers->w->turn->tx;
+    struct missing *missing = arg;
+    struct db_tx *tx = missing->w->turn->tx;
     AUTO(group_spec) struct group_spec spec = {0};
-    if (controllers->group[0] != '\0' || group->id == controllers->w->row.group_id || group->desired == 0)
+    if (missing->group[0] != '\0' || group->id == missing->w->row.group_id || group->desired == 0)
         return 0;
     int status = db_group_spec_get(tx, group->id, &spec);
-    if (status == STATUS_UNREADABLE || (status == 0 && group_spec_role(&spec) != SLURM_ROLE_CONTROLLER))
+    if (status == STATUS_UNREADABLE)
         return 0;
+    bool is_controller = status == 0 && group_spec_role(&spec) == SLURM_ROLE_CONTROLLER;
     const struct db_node_filter filter = {
         .cluster_id = group->cluster_id, .group_id = group->id, .state = -1, .health = -1};
-    controllers->has_address = controllers->heard = false;
-    status = status == 0 ? db_node_list(tx, &filter, see_node, controllers) : status;
-    if (status == 0 && !controllers->has_address)
-        text_copy_cut(controllers->group, sizeof(controllers->group), group->name);
-    return status;
+    missing->has_address = missing->has_machine = missing->heard = false;
+    status = status == 0 ? db_node_list(tx, &filter, see_node, missing) : status;
+    if (status != 0 || missing->has_address || (!is_controller && !missing->has_machine))
+        return status;
+    text_copy_cut(missing->group, sizeof(missing->group), group->name);
+    missing->wait_ms = missing->heard ? ADDRESS_UNTOLD_MS : is_controller ? CONTROLLER_WAIT_MS : OTHERS_WAIT_MS;
+    return 0;
 }
 
 /* False: later. What is not known in time is told, once. */
 static bool may_begin(struct work *w)
 {
-    struct controllers controllers = {.w = w};
-    if (!work_did(w, db_group_list(w->turn->tx, w->row.cluster_id, see_group, &controllers)))
+    struct missing missing = {.w = w};
+    if (!work_did(w, db_group_list(w->turn->tx, w->row.cluster_id, see_group, &missing)))
         return false;
-    if (controllers.group[0] == '\0')
+    if (missing.group[0] == '\0')
         return true;
-    int64_t half_ms = prepare_deadline(w) / 2, wait_ms = half_ms < ADDRESS_WAIT_MS ? half_ms : ADDRESS_WAIT_MS;
-    if (controllers.heard && wait_ms > ADDRESS_UNTOLD_MS)
-        wait_ms = ADDRESS_UNTOLD_MS;
-    if (w->now - w->step->started_at < wait_ms) {
-        work_say(w, "waits for an address of the group %s, which resource_config.json has to have", controllers.group);
+    const int64_t half_ms = prepare_deadline(w) / 2;
+    if (w->now - w->step->started_at < (half_ms < missing.wait_ms ? half_ms : missing.wait_ms)) {
+        work_say(w, "waits for an address of the group %s, which resource_config.json has to have", missing.group);
         return false;
     }
     work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_LIFECYCLE_SCRIPT,
                "No address of the group %s is known: resource_config.json has none. Set hp-agent --address there.",
-               controllers.group);
+               missing.group);
     return true;
 }
 

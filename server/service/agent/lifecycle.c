@@ -26,11 +26,9 @@ const char *service_lifecycle_refusal(const struct lifecycle_job *job, enum life
     *ret_part = LIFECYCLE_SOURCE;
     if (job->source[0] == '\0')
         return "there are scripts to run, and nothing says where they are";
-    if (text_starts_with(job->source, "s3://"))
-        return "hp-agent reads scripts from https:// or from a directory (file:///…), not from s3://; serve the bucket "
-               "over https and name that address";
-    if (!text_starts_with(job->source, "https://") && !text_starts_with(job->source, "file:///"))
-        return "it must be https://… or file:///…";
+    if (!text_starts_with(job->source, "https://") && !text_starts_with(job->source, "s3://") &&
+        !text_starts_with(job->source, "file:///"))
+        return "it must be https://…, s3://… or file:///…";
     for (int i = 0; i < LIFECYCLE_SCRIPTS_MAX; i++) {
         *ret_part = i == 0 ? LIFECYCLE_ON_CREATE : LIFECYCLE_ON_INIT_COMPLETE;
         if (job->scripts[i][0] != '\0' && !lifecycle_is_script_name(job->scripts[i]))

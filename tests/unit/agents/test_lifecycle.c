@@ -39,8 +39,10 @@ struct world {
     const char *instance_id, *scripts;
     int64_t time_limit_ms, attempts;
     int post_status, refusals_left; /* so many reports are answered with post_status; -1: all */
-    int taken, taken_max;           /* and all that come after taken_max; 0: none */
-    struct text said;               /* "started/1 failed/1 …", final ones with a "!" */
+    bool spaced;
+    int orders;           /* so often the order was asked for; the file that scripts read has it */
+    int taken, taken_max; /* and all that come after taken_max; 0: none */
+    struct text said;     /* "started/1 failed/1 …", final ones with a "!" */
     char detail[SENTENCE_MAX_BYTES], log[LIFECYCLE_LOG_MAX_BYTES];
 };
 
@@ -52,10 +54,11 @@ static void serve_order(struct world *world, struct fake_answer *answer)
         fake_answer_json(answer, world->server, 404, "{}");
         return;
     }
-    autofree char *body = own_printf("{\"key\":\"%s\",\"instanceId\":\"%s\",\"source\":\"file://%s\",\"scripts\":%s,"
-                                     "\"timeLimitMs\":%d,\"attempts\":%d,\"resourceConfig\":\"{}\"}",
-                                     world->key, world->instance_id, world->source, world->scripts,
-                                     (int)world->time_limit_ms, (int)world->attempts);
+    autofree char *body =
+        own_printf("{\"key\":\"%s\",\"instanceId\":\"%s\",\"source\":\"file://%s\",\"scripts\":%s,"
+                   "\"timeLimitMs\":%d,\"attempts\":%d,\"resourceConfig\":\"{%*s}\"}",
+                   world->key, world->instance_id, world->source, world->scripts, (int)world->time_limit_ms,
+                   (int)world->attempts, world->spaced ? world->orders++ : 0, "");
     fake_answer_json(answer, world->server, 200, body);
 }
 
@@ -245,6 +248,28 @@ static void test_attempts(void **state)
     put_script(world, "a.sh", "test $(wc -l <\"$(dirname $0)/../../../ran\") -ge 3 || { echo not yet; exit 7; }");
     assert_int_equal(run(world), 0);
     assert_said(world, "started/1 failed/1 started/2 failed/2 started/3 succeeded/3!");
+}
+
+/* Addresses become known while others come up: each attempt, and the second script, reads the newest file, at both places. */
+static void test_the_file_is_new_for_each_attempt(void **state)
+{
+    struct world *world = *state;
+    world->spaced = true;
+    world->scripts = "[\"a.sh\",\"b.sh\"]";
+    autofree char *config = own_printf("%s/ml", world->dir);
+    autofree char *body = own_printf("cmp \"$1\" %s/resource_config.json && wc -c <\"$1\" >>%s/sizes; "
+                                     "test $(wc -l <%s/sizes) -ge 2",
+                                     config, world->dir, world->dir);
+    put_script(world, "a.sh", body);
+    put_script(world, "b.sh", body);
+    struct runner_options options = options_of(world);
+    options.config_dir = config;
+    text_clear(&world->said);
+    assert_int_equal(lifecycle_runner.run(&options, "k1"), 0);
+    assert_said(world, "started/1 failed/1 started/2 succeeded/2 started/1 succeeded/1!");
+    autofree char *path = own_printf("%s/sizes", world->dir), *sizes = NULL;
+    assert_int_equal(file_read(path, 64, &sizes, NULL), 0);
+    assert_string_equal(sizes, "2\n3\n4\n");
 }
 
 static void test_a_failure_for_good(void **state)
@@ -440,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_scripts_run_once),
         TEST(test_attempts),
+        TEST(test_the_file_is_new_for_each_attempt),
         TEST(test_files_where_scripts_look),
         TEST(test_a_failure_for_good),
         TEST(test_time_is_limited),

@@ -195,7 +195,7 @@ static void test_what_cannot_be_done_is_refused_by_name(void **state)
         {", 'InstanceRequirements': {'InstanceTypes': ['ml.p5.48xlarge']}", "", "exactly one of InstanceType"},
         {", 'MinInstanceCount': 3", "", "minInstanceCount is 3"},
         {", 'LifeCycleConfig': {'OnCreate': 'a.sh'}", "", "nothing says where they are"},
-        {", 'LifeCycleConfig': {'SourceS3Uri': 's3://bucket/x', 'OnCreate': 'x'}", "", "s3://"},
+        {", 'LifeCycleConfig': {'SourceS3Uri': 'http://bucket/x', 'OnCreate': 'x'}", "", "s3://"},
         {", 'LifeCycleConfig': {'SourceS3Uri': 'https://a/b', 'OnCreate': '/etc/x'}", "", "OnCreate"},
         {", 'LifeCycleConfig': {'SourceS3Uri': 'https://a/b', 'OnInitComplete': 'a/../../x'}", "", "OnInitComplete"},
         {", 'LifeCycleConfig': {'SourceS3Uri': 'https://a/b', 'OnCreate': './x'}", "", "OnCreate"},
