@@ -46,9 +46,11 @@ static const char SQL_GIVE_UP_KEY[] = "UPDATE verdict SET digest = randomblob(16
 static const char SQL_RESOLVE[] = VERDICT_RESOLVE "id <= ?";
 static const char SQL_RESOLVE_BETWEEN[] = VERDICT_RESOLVE "id > ? AND id <= ?";
 static const char SQL_RESOLVE_LIKE[] = VERDICT_RESOLVE "id < ? AND source = ? AND code = ? AND device = ?";
+/* A verdict that grew keeps its row number, and nothing says whether a decision saw it grow: its node is looked at once more than needed. */
 static const char SQL_UNDECIDED[] =
-    "SELECT DISTINCT v.node_id FROM verdict v WHERE v.state = 'open' AND v.id > coalesce((SELECT d.newest_verdict "
-    "FROM decision d WHERE d.node_id = v.node_id ORDER BY d.id DESC LIMIT 1), 0) ORDER BY v.node_id";
+    "SELECT DISTINCT v.node_id FROM verdict v WHERE v.state = 'open' AND (v.count > 1 OR v.last_at > v.first_at OR "
+    "v.id > coalesce((SELECT d.newest_verdict FROM decision d WHERE d.node_id = v.node_id ORDER BY d.id DESC LIMIT 1), "
+    "0)) ORDER BY v.node_id";
 static const char SQL_NEWEST[] = "SELECT coalesce(max(id), 0) FROM verdict";
 static const char SQL_CRITICAL[] = "SELECT id, node_id FROM verdict WHERE id > ? AND id <= ? AND severity = 'critical' "
                                    "AND state = 'open' ORDER BY id LIMIT ?";

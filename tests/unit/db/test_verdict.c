@@ -301,6 +301,26 @@ static void test_a_node_is_undecided_until_a_decision_saw_its_newest_verdict(voi
     assert_undecided(w, 0, 0);
 }
 
+/* hpd may die between the report that made a verdict grow and the look at its node: the row number says nothing of that. */
+static void test_a_verdict_that_grew_is_looked_at_after_a_start(void **state)
+{
+    struct world *w = *state;
+    for (int which = 0; which < 2; which++) {
+        struct verdict verdict = a_verdict(w->nodes[1].id, which == 0 ? "1" : "2");
+        verdict.last_at = verdict.first_at;
+        verdict.count = 1;
+        put(w, &verdict);
+        struct decision decision = {.node_id = w->nodes[1].id, .evidence = {verdict.id}, .evidence_count = 1};
+        MUST(db_decision_insert(w->tx, &decision));
+        assert_undecided(w, 0, 0);
+        verdict.count += which == 0;
+        verdict.last_at += which; /* one more line of the same moment; and a later one that was counted before */
+        put(w, &verdict);
+        assert_undecided(w, 1, w->nodes[1].id);
+        MUST(db_verdict_resolve(w->tx, w->nodes[1].id, 0, NULL));
+    }
+}
+
 static void test_failed_nodes_are_told_once_each_by_time(void **state)
 {
     struct world *w = *state;
@@ -376,6 +396,8 @@ int main(void)
         WORLD_TEST(test_each_filter_finds_its_verdicts_newest_first),
         WORLD_TEST(test_a_page_is_not_moved_by_what_comes_meanwhile),
         WORLD_TEST(test_a_node_is_undecided_until_a_decision_saw_its_newest_verdict),
+        WORLD_TEST(test_a_verdict_that_grew_is_looked_at_after_a_start),
+        WORLD_TEST(test_a_verdict_that_grew_is_looked_at_after_a_start),
         WORLD_TEST(test_failed_nodes_are_told_once_each_by_time),
         WORLD_TEST(test_critical_ones_first_when_asked),
     };
