@@ -109,7 +109,7 @@ test('CreateCluster that is refused', async () => {
     [groups(group({ ExecutionRole: 'me' })), /executionRole/],
     [groups(group({ ThreadsPerCore: 3 })), /threadsPerCore/],
     [groups(group({ InstanceStorageConfigs: [{ EbsVolumeConfig: {}, FsxOpenZfsConfig: { DnsName: 'fs-0123456789abcdef1.storage.example' } }] })), /instanceStorageConfigs/],
-    [groups(group({ LifeCycleConfig: { SourceS3Uri: 'http://a/b', OnCreate: 'x' } })), /s3:/],
+    [groups(group({ LifeCycleConfig: { SourceS3Uri: 'http://a/b', OnCreate: 'x' } })), /sourceS3Uri/],
     [groups(group({ LifeCycleConfig: { SourceS3Uri: 'https://a/b', OnCreate: '../x' } })), /OnCreate/],
     [groups(group({ SlurmConfig: { NodeType: 'Compute' } })), /SlurmConfig/],
     [groups(group({ KubernetesConfig: { Labels: { a: 'b' } } })), /KubernetesConfig/],
