@@ -36,9 +36,11 @@ static bool take_params(struct api_call *call, const struct route_param *params,
             api_problem_printf(call, PROBLEM_NOT_FOUND, "There is nothing with a name that long.");
             return false;
         }
-        if (rc != 0) {
+        if (rc != 0 || !text_is_line(call->params[i])) {
+            call->params[i][0] = '\0';
             api_problem_printf(call, PROBLEM_BAD_REQUEST,
-                               "The path must be UTF-8 without control characters, escaped with %%XX where needed.");
+                               "The path must be UTF-8 without control characters and marks of direction, escaped with "
+                               "%%XX where needed.");
             return false;
         }
     }

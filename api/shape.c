@@ -94,7 +94,7 @@ static int query_store(const struct api_query *field, const char *value)
 {
     if (field->type == API_QUERY_TEXT) {
         size_t len = strlen(value);
-        return len >= 1 ? text_copy(field->target, field->size, value) : STATUS_INVALID;
+        return len >= 1 && text_is_line(value) ? text_copy(field->target, field->size, value) : STATUS_INVALID;
     }
     if (field->type == API_QUERY_I64)
         return text_parse_i64(value, field->min, field->max, field->target);
@@ -139,7 +139,7 @@ static int query_one(const char *name, const char *sent, void *arg)
             snprintf(rule, sizeof rule, "must be a number from %lld to %lld", (long long)field->min,
                      (long long)field->max);
         else
-            snprintf(rule, sizeof rule, "must be %s", field->rule != NULL ? field->rule : "a short text");
+            snprintf(rule, sizeof rule, "must be %s", field->rule != NULL ? field->rule : "a short text in one line");
         return query_refuse(q, name, rule);
     }
     return 0;

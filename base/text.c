@@ -183,6 +183,13 @@ void text_copy_clean(char *dst, size_t size, const char *line, size_t len)
         dst[i] = c < 0x20 || c == 0x7f ? ' ' : c >= 0x80 && !valid ? '?' : line[i];
     }
     dst[len] = '\0';
+    for (char *at = dst; *at != '\0'; at++) {
+        int hidden = text_hidden_len(at);
+        if (hidden == 0)
+            continue;
+        *at = '?';
+        memmove(at + 1, at + hidden, strlen(at + hidden) + 1);
+    }
 }
 
 bool text_is_clean(const char *s)

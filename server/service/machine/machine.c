@@ -118,7 +118,7 @@ struct saying {
 
 static int check_text(const char *member, const char *value, size_t size, struct problem *problem)
 {
-    if (value == NULL || (strlen(value) < size && text_is_clean(value)))
+    if (value == NULL || (strlen(value) < size && text_is_line(value)))
         return 0;
     return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "%s must be one line of at most %zu characters.",
                        member, size - 1);

@@ -218,6 +218,27 @@ static char *walk(const char *path, const char *member, int *ret_pages)
     return text_take(&t);
 }
 
+/* A mark of direction or a break of lines in a query or a path would stand in a reason, an event or a refusal. */
+static void test_queries_and_paths_are_one_line(void **state)
+{
+    static const char *const hidden[] = {"%0A", "%1B", "%7F", "%C2%9B", "%E2%80%AE", "%E2%80%A8"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++) {
+        autofree char *reason = own_printf("/v1/clusters/train/nodes/gpu-1?reason=a%sb", hidden[i]);
+        autofree char *node = own_printf("/v1/clusters/train/nodes/gpu%s1", hidden[i]);
+        autofree char *event = own_printf("/v1/events?node=a%sb", hidden[i]);
+        struct reply reply = client_ask(&aw, "DELETE", reason, aw.admin, NULL, NULL);
+        assert_reply_problem(&reply, 400, "invalid-value");
+        reply_free(&reply);
+        reply = client_ask(&aw, "GET", event, aw.admin, NULL, NULL);
+        assert_reply_problem(&reply, 400, "invalid-value");
+        reply_free(&reply);
+        reply = client_ask(&aw, "GET", node, aw.admin, NULL, NULL);
+        assert_reply_problem(&reply, 400, "bad-request");
+        reply_free(&reply);
+    }
+}
+
 static void test_nodes_in_pages(void **state)
 {
     int pages;
@@ -412,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_groups_are_read_only_up_to_what_a_cluster_holds),
         cmocka_unit_test(test_a_type_among_requirements_is_the_groups),
         cmocka_unit_test(test_nodes_in_pages),
+        cmocka_unit_test(test_queries_and_paths_are_one_line),
         cmocka_unit_test(test_events_up_and_down),
         cmocka_unit_test(test_clusters_in_pages),
         cmocka_unit_test(test_operate_on_a_node),

@@ -380,6 +380,10 @@ static void test_what_must_not_be_shown(void **state)
         assert_false(text_is_line(text));
         text_add_line(&line, text);
         assert_string_equal(text_get(&line), "a?b");
+        char copy[8];
+        text_copy_clean(copy, sizeof(copy), text, strlen(text));
+        assert_true(text_is_line(copy));
+        assert_string_equal(copy, (unsigned char)hidden[i][0] < 0x80 ? "a b" : "a?b");
     }
     for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
         struct text line AUTO(text) = {0};
