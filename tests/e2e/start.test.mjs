@@ -33,13 +33,14 @@ test('the quick start of the README works as it is pasted', async () => {
   const { port } = free.address();
   await new Promise((done) => free.close(done));
   // What it would build is built; the place and the port are this test's own.
-  const script = `trap 'kill $(jobs -p) 2>/dev/null' EXIT\n${first}\n${last}`.replace(/scripts\/deps build && make\n/, '').replace('export PATH=$PWD/build:$PATH', `export PATH=${dirname(hpdPath)}:$PATH`)
+  const script = `trap 'kill $(jobs -p) 2>/dev/null' EXIT\n${first}\nhpctl node describe gpu-2 -o json\n${last}`.replace(/scripts\/deps build && make\n/, '').replace('export PATH=$PWD/build:$PATH', `export PATH=${dirname(hpdPath)}:$PATH`)
     .replace('--config', `--listen 127.0.0.1:${port} --config`).replaceAll('127.0.0.1:8700', `127.0.0.1:${port}`).replaceAll('/tmp/first', state)
     .replace('sleep 10', 'until hpctl node explain gpu-1 | grep -q xid.79; do sleep 0.5; done');
   const { status, stdout, stderr } = spawnSync('bash', ['-m', '-e', '-c', script], { cwd: root, encoding: 'utf8', timeout: 300000 });
   assert.equal(status, 0, stdout + stderr);
   assert.match(stdout, /2 of 2 nodes in service/);
   assert.match(stdout, /xid\.79/);
+  assert.match(stdout, /"address": ?"127\.0\.0\.1"/); // which AWS's scripts read
 });
 
 // hpd on every address, under a public name; ended by the caller.
