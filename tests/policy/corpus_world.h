@@ -63,8 +63,8 @@ static inline void live_set_state(struct live *live, struct live_node *node, con
     text_copy_cut(state.device, sizeof(state.device), strcmp(words[2], "-") == 0 ? "" : words[2]);
     text_copy_cut(state.text, sizeof(state.text), count > 3 ? text + (words[3] - copy) : words[1]);
     if (event) {
-        static const char *const sources[] = {"dcgm", "nvidia", "net", "infiniband", "efa",
-                                              "edac", "pcie",   "cpu", "disk",       "custom"};
+        static const char *const sources[] = {"dcgm", "nvidia", "net",  "infiniband", "efa",   "edac",
+                                              "pcie", "cpu",    "disk", "custom",     "neuron"};
         struct check_observation seen = {.is_event = true, .count = 1};
         struct check_report report = {.result = CHECK_RESULT_FOUND, .observations = &seen, .observation_count = 1};
         text_copy_cut(seen.code, sizeof(seen.code), state.code);
@@ -153,7 +153,7 @@ static inline void live_do(struct live *live, struct live_node *node, const stru
     } else if (strcmp(what, "restarts") == 0) {
         live_boot(live, node, false);
     }
-    node->looks_left = 3;
+    node->looks_left = node->looks_left > 3 ? node->looks_left : 3;
 }
 
 static inline bool live_lasts(const struct story_item *item)
@@ -167,6 +167,7 @@ static inline void live_boot(struct live *live, struct live_node *node, bool oth
     node->boot++;
     node->instance += other_machine;
     node->boot_at = live->now;
+    node->looks_left = 15; /* an agent's checks begin when their grace after a boot is over */
     memset(node->gpu, 0, sizeof(node->gpu));
     memset(node->states, 0, sizeof(node->states));
     node->says = NULL;
