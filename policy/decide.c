@@ -205,6 +205,7 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
     bool together = choice->outcome.rule == RULE_WEAK_FINDINGS_TOGETHER;
     candidate->lasting = choice->outcome.rule == RULE_LASTS || together;
     candidate->weak = candidate->lasting || lead->rate_exceeded;
+    candidate->unproven = candidate->lasting && lead->from_boot && fault_bars_launch(lead->verdict->code);
     candidate->shown_at = candidate->lasting ? choice->incident->first_at : choice->incident->last_at;
     if (is_fault(&choice->outcome)) {
         policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, candidate);
@@ -258,7 +259,8 @@ static void evaluate_person_hold(const struct policy_snapshot *snapshot, const s
     policy_ledger(snapshot, candidate->node, device, &ledger);
     candidate->present = true;
     candidate->severity = SEVERITY_CRITICAL;
-    candidate->since = hold->at;
+    candidate->since = candidate->shown_at = hold->at;
+    candidate->held = true;
     text_copy_cut(decision->code, sizeof(decision->code), code);
     text_copy_cut(decision->device, sizeof(decision->device), device);
     decision->fault = fault_class_of(code);

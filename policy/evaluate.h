@@ -62,6 +62,7 @@ struct finding {
     bool rate_exceeded;
     int bursts;           /* how often within the rate's window, when the row has one */
     int64_t lasted_ms;    /* how long it has lasted, when that made it ask for more; 0: it did not */
+    bool from_boot;       /* … from the boot on */
     bool of_earlier_boot; /* of this machine: it is for a person, and no boot answers that */
     bool dropped;         /* superseded by the driver's word, or taken back by another code: shown, not weighed */
     bool ended;           /* another line said that it is over: it counts for its rate, and does not last */
@@ -222,6 +223,8 @@ struct candidate {
     bool shared;     /* what it is about may be the fault of what many nodes share */
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
+    bool held;       /* it was left to a person, and nothing else asks for anything */
+    bool unproven;   /* … and since its boot it lacks what a machine needs to take work at all */
     enum severity severity;
     int64_t since;    /* oldest evidence */
     int64_t shown_at; /* weak: since when it lasts, or when it came last */

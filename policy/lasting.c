@@ -11,7 +11,8 @@
  *
  * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that
  * hangs are no node's, nor are disks of many nodes that are slow in one hour, and no more nodes are taken out by time alone than open
- * the breaker.
+ * the breaker. One that lacks since its boot what a new machine needs to take work (faults/launch.def) serves nobody, so taking it out is not
+ * bounded.
  */
 #include "policy/evaluate.h"
 
@@ -58,6 +59,7 @@ void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct p
         bool from_boot = since - node->boot_at < FROM_BOOT_MS;
         bool repairs = finding->row->lasts_action != ACTION_CLASS_SUPPORT;
         finding->lasted_ms = snapshot->now_ms - since;
+        finding->from_boot = from_boot;
         finding->action = repairs && from_boot ? ACTION_CLASS_SUPPORT : finding->row->lasts_action;
         finding->again =
             ACTION_CLASS_SUPPORT; /* no source says that another machine helps against what was only watched */
@@ -204,6 +206,16 @@ static int64_t count_out(const struct policy_snapshot *snapshot)
     return snapshot->group.desired - in_service;
 }
 
+/* It stays that person's, who shall know that the case is larger than this node. */
+static void tell_shared_since(const struct policy_snapshot *snapshot, struct candidate *candidate, int64_t alike)
+{
+    policy_rule(&candidate->decision, ACTION_SUPPORT, RULE_SHARED_SINCE);
+    policy_add(&candidate->decision,
+               "%" PRId64 " of %" PRId64
+               " nodes show it, so the cause is what they share. This one was left to a person before that was known.",
+               alike, snapshot->group.desired);
+}
+
 void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count)
 {
     const struct policy_settings *settings = &snapshot->settings;
@@ -212,17 +224,21 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candida
     for (size_t i = 0; i < count; i++) {
         struct candidate *candidate = &candidates[i];
         int64_t together = 0;
-        if (!candidate->weak || candidate->decision.action != ACTION_SUPPORT || candidate->node->person_hold != NULL)
+        if ((!candidate->weak && !candidate->held) || candidate->decision.action != ACTION_SUPPORT)
             continue;
         int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
         bool at_once = together >= settings->incident_nodes;
         bool most = alike * 2 >= snapshot->group.desired || (!candidate->lasting && alike > limit);
         bool shared = policy_is_of_a_place(candidate->decision.code) || !candidate->lasting;
-        if (shared && alike >= settings->incident_nodes && (at_once || most)) {
+        if (candidate->node->person_hold != NULL) {
+            if (alike >= settings->incident_nodes && (at_once || most))
+                tell_shared_since(snapshot, candidate, alike);
+        } else if (shared && alike >= settings->incident_nodes && (at_once || most)) {
             policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share",
                        alike, snapshot->group.desired);
             leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);
-        } else if (candidate->lasting && candidate->node->state == NODE_STATE_READY && out >= limit) {
+        } else if (candidate->lasting && !candidate->unproven && candidate->node->state == NODE_STATE_READY &&
+                   out >= limit) {
             policy_say(why, sizeof(why),
                        "%" PRId64 " of %" PRId64
                        " nodes are out of service, and time alone takes out no more than %" PRId64,

@@ -41,7 +41,7 @@ void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *r
     plan.alike = own_calloc(present, sizeof(*plan.alike));
     for (size_t i = 0; i < present; i++) {
         plan.decisions[i] = candidates[i].decision;
-        if (candidates[i].weak)
+        if ((candidates[i].weak || candidates[i].held))
             note_alike(&candidates[i], &plan);
     }
     *ret_plan = plan;

@@ -366,11 +366,21 @@ static inline const struct decision *decision_of(const struct policy_plan *plan,
 /* What is wrong with the plan; NULL: nothing. It may change the world, which is its own copy. */
 typedef const char *(*check_fn)(struct world *w, const struct policy_plan *plan);
 
+/* NULL: the policy as it is. Else what property_broken.h makes of its plan. */
+static void (*world_broken_by)(const struct policy_snapshot *snapshot, struct policy_plan *plan);
+
+static inline void world_decide(const struct policy_snapshot *snapshot, struct policy_plan *ret_plan)
+{
+    policy_decide(snapshot, ret_plan);
+    if (world_broken_by != NULL)
+        world_broken_by(snapshot, ret_plan);
+}
+
 static inline const char *try_world(const struct world *from, check_fn check)
 {
     struct world *w = copy_world(from);
     struct policy_plan plan;
-    policy_decide(&w->snapshot, &plan);
+    world_decide(&w->snapshot, &plan);
     const char *wrong = check(w, &plan);
     policy_plan_free(&plan);
     free(w);
@@ -532,7 +542,8 @@ static inline uint64_t number_of(const char *name, uint64_t otherwise)
 
 static inline void for_each_world(bool only_applications, check_fn check)
 {
-    uint64_t from = number_of("PROPERTY_SEED", 1), to = number_of("PROPERTY_SEED", number_of("PROPERTY_SEEDS", WORLDS));
+    uint64_t from = number_of("PROPERTY_SEED", number_of("PROPERTY_FROM", 1)),
+             to = number_of("PROPERTY_SEED", number_of("PROPERTY_SEEDS", WORLDS));
     for (uint64_t seed = from; seed <= to; seed++) {
         struct world *w = make_world(seed, only_applications);
         const char *wrong = try_world(w, check);

@@ -3,13 +3,16 @@
  * comes again; what fails is made as small as it can be and printed as a golden case.
  *
  *     PROPERTY_SEEDS=1000000 build/tests/policy/test_properties      tries more than make check does
+ *     PROPERTY_FROM=2000 PROPERTY_SEEDS=3000 build/tests/policy/test_properties   a part of them
  *     PROPERTY_SEED=4711 build/tests/policy/test_properties          tries one
  *     PROPERTY_PREMISES=1 build/tests/policy/test_properties         shows how often what each is about happened
  */
 #include "model/alternatives.h"
 #include "tests/policy/premises.h"
 #include "tests/policy/property.h"
+#include "tests/policy/property_broken.h"
 #include "tests/policy/property_caution.h"
+#include "tests/policy/property_limits.h"
 
 /* --- the properties --------------------------------------------------------------------------------------------- */
 
@@ -22,7 +25,7 @@ static bool is_same_plan(const struct policy_plan *a, const struct policy_plan *
 static const char *check_same_input_same_plan(struct world *w, const struct policy_plan *plan)
 {
     struct policy_plan again;
-    policy_decide(&w->snapshot, &again);
+    world_decide(&w->snapshot, &again);
     bool same = is_same_plan(plan, &again);
     policy_plan_free(&again);
     return same ? NULL : "the same input gives another plan";
@@ -48,7 +51,7 @@ static const char *check_order_is_irrelevant(struct world *w, const struct polic
     }
     shuffle(w, w->plain, w->snapshot.node_count, sizeof(w->plain[0]));
     struct policy_plan other;
-    policy_decide(&w->snapshot, &other);
+    world_decide(&w->snapshot, &other);
     bool same = is_same_plan(plan, &other);
     policy_plan_free(&other);
     return same ? NULL : "the order of the input matters";
@@ -65,123 +68,6 @@ static bool wants_repair(const struct decision *d)
 static bool is_approval(const struct decision *d)
 {
     return d->rule == RULE_APPROVAL_NEEDED || d->rule == RULE_APPROVAL_REJECTED || d->rule == RULE_APPROVAL_EXPIRED;
-}
-
-static int64_t share_of(int64_t desired, int percent, int max)
-{
-    int64_t share = desired * percent / 100;
-    share = share < 1 ? 1 : share;
-    return max > 0 && share > max ? max : share;
-}
-
-static const char *check_never_more_than_the_class_has(struct world *w, const struct policy_plan *plan)
-{
-    const struct policy_settings *settings = &w->snapshot.settings;
-    for (int fault = 0; fault < FAULT_CLASS_COUNT; fault++) {
-        int64_t repairs = 0;
-        for (size_t i = 0; i < plan->count; i++)
-            repairs += is_repair(&plan->decisions[i]) && !is_request(&plan->decisions[i]) &&
-                       plan->decisions[i].fault == (enum fault_class)fault;
-        int64_t share = share_of(w->snapshot.group.desired, settings->class_budget_percent[fault],
-                                 settings->class_budget_max[fault]);
-        met(PREMISE_CLASS_USED_UP, w->snapshot.group.in_repair_of[fault] + repairs == share && repairs > 0 &&
-                                       any_held(plan, RULE_CLASS_BUDGET_HOLD));
-        if (repairs > 0 && w->snapshot.group.in_repair_of[fault] + repairs > share)
-            return "more repairs than the class of fault has room for";
-    }
-    return NULL;
-}
-
-/* In service and without a fault, whatever the plan does about the others. */
-static int64_t healthy_then(const struct world *w, const struct policy_plan *plan)
-{
-    int64_t healthy = w->snapshot.group.healthy_elsewhere;
-    for (size_t i = 0; i < w->snapshot.node_count; i++) {
-        const struct policy_node *node = &w->plain[i];
-        const struct decision *d = decision_of(plan, node->id);
-        enum health health = policy_health(&w->snapshot, node);
-        bool serves = node->state == NODE_STATE_READY && (d == NULL || d->action <= ACTION_WATCH);
-        healthy += serves && (health == HEALTH_HEALTHY || health == HEALTH_DEGRADED);
-    }
-    return healthy;
-}
-
-static const char *check_never_under_the_minimum(struct world *w, const struct policy_plan *plan)
-{
-    const struct policy_settings *settings = &w->snapshot.settings;
-    int64_t healthy = healthy_then(w, plan);
-    bool enough = healthy >= settings->min_healthy_count &&
-                  healthy * 100 >= w->snapshot.group.desired * settings->min_healthy_percent;
-    bool one_more = healthy <= settings->min_healthy_count ||
-                    (healthy - 1) * 100 < w->snapshot.group.desired * settings->min_healthy_percent;
-    met(PREMISE_MINIMUM_MISSED, !enough && any_held(plan, RULE_MIN_HEALTHY_HOLD));
-    for (size_t i = 0; i < plan->count; i++)
-        if (is_repair(&plan->decisions[i]) && !is_request(&plan->decisions[i]) &&
-            !met(PREMISE_MINIMUM_REACHED, enough && one_more) && !enough)
-            return "a repair although too few are healthy";
-    return NULL;
-}
-
-static const char *check_hours_and_spacing(struct world *w, const struct policy_plan *plan)
-{
-    const struct policy_settings *settings = &w->snapshot.settings;
-    int64_t last = w->snapshot.group.last_repair_at;
-    bool soon = last > 0 && NOW - last < settings->spacing_ms;
-    int repairs = 0;
-    met(PREMISE_HOURS_CLOSED, policy_windows_hold(&settings->not_during, NOW) && any_held(plan, RULE_WINDOW_HOLD));
-    met(PREMISE_SPACED, settings->spacing_ms > 0 && any_held(plan, RULE_SPACING_HOLD));
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct decision *d = &plan->decisions[i];
-        if (!is_repair(d) || is_request(d))
-            continue;
-        repairs++;
-        if (policy_windows_hold(&settings->not_during, NOW) && d->fault != FAULT_CLASS_GPU)
-            return "a repair in hours in which there are none";
-        if (settings->spacing_ms > 0 && (soon || repairs > 1))
-            return "a repair too soon after another";
-    }
-    return NULL;
-}
-
-/* While new machines do not come up, or cannot be had: none, or after the pause a single one. */
-static const char *check_nothing_is_replaced_without_a_successor(struct world *w, const struct policy_plan *plan)
-{
-    const struct policy_settings *settings = &w->snapshot.settings;
-    const struct policy_group *group = &w->snapshot.group;
-    int64_t replaced = 0, asked = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        replaced += plan->decisions[i].action == ACTION_REPLACE && !is_request(&plan->decisions[i]);
-        asked += plan->decisions[i].action == ACTION_REPLACE && is_request(&plan->decisions[i]);
-    }
-    bool protected = group->machine_capacity.protected_at > 0;
-    bool short_now = group->machine_capacity.short_times > 0 && settings->without_replacement != POLICY_WITHOUT_REPLACE;
-    int64_t from = protected ? group->machine_capacity.failed_at + settings->protect_pause_ms : 0;
-    if (short_now && group->machine_capacity.short_until > from)
-        from = group->machine_capacity.short_until;
-    met(PREMISE_NO_SUCCESSOR,
-        (protected || short_now) && (any_held(plan, RULE_PROTECTED_HOLD) || any_held(plan, RULE_CAPACITY_HOLD)));
-    met(PREMISE_ONE_TRIED, (protected || short_now) && replaced == 1);
-    if ((protected || short_now) && replaced > 0 && (NOW < from || group->replacing + asked + replaced > 1))
-        return "a replacement that gets no machine, or not the only one that is tried";
-    return NULL;
-}
-
-static const char *check_never_more_than_the_budget(struct world *w, const struct policy_plan *plan)
-{
-    const struct policy_group *group = &w->snapshot.group;
-    int64_t repairs = 0,
-            limit = share_of(group->desired, w->snapshot.settings.budget_percent, w->snapshot.settings.budget_max);
-    bool open = (group->breaker_opened_at > 0 || plan->breaker_opens) && !plan->breaker_closes;
-    for (size_t i = 0; i < plan->count; i++)
-        repairs += is_repair(&plan->decisions[i]) && !is_request(&plan->decisions[i]);
-    met(PREMISE_BREAKER_OPEN, open && any_held(plan, RULE_BREAKER_HOLD));
-    met(PREMISE_BUDGET_USED_UP, repairs > 0 && group->in_repair + repairs == limit);
-    met(PREMISE_BUDGET_EXCEEDED, group->in_repair + repairs >= limit && any_held(plan, RULE_BUDGET_HOLD));
-    if (repairs > 0 && open)
-        return "a repair while the breaker is open";
-    if (repairs > 0 && group->in_repair + repairs > limit)
-        return "more repairs than the budget has room for";
-    return plan->breaker_opens && plan->breaker_closes ? "the breaker opens and closes at once" : NULL;
 }
 
 static const char *check_one_decision_per_node(struct world *w, const struct policy_plan *plan)
@@ -470,7 +356,7 @@ static void leave_only(const struct world_node *n, struct policy_node *node, con
 static int rung_of(const struct world *w, int64_t node_id)
 {
     struct policy_plan plan;
-    policy_decide(&w->snapshot, &plan);
+    world_decide(&w->snapshot, &plan);
     const struct decision *d = decision_of(&plan, node_id);
     int at = d == NULL ? -1 : rung(d);
     policy_plan_free(&plan);
@@ -569,7 +455,7 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
         alone.group.missed = (struct policy_missed){0};
         alone.settings.min_healthy_percent = alone.settings.min_healthy_count = 0;
         struct policy_plan one;
-        policy_decide(&alone, &one);
+        world_decide(&alone, &one);
         bool limited = is_of_the_limits(d);
         bool same = one.count == 1 && one.decisions[0].action == (limited ? d->refused : d->action) &&
                     strcmp(one.decisions[0].code, d->code) == 0;
@@ -580,10 +466,12 @@ static const char *check_nodes_are_alone(struct world *w, const struct policy_pl
     return NULL;
 }
 
+static size_t laws_tried;
 #define PROPERTY(name, only_applications)                \
     static void name(void **state)                       \
     {                                                    \
         (void)state;                                     \
+        laws_tried++;                                    \
         for_each_world(only_applications, check_##name); \
     }
 PROPERTY(never_more_than_the_budget, false)
@@ -632,6 +520,54 @@ static void none_is_vacuous(void **state)
     assert_int_equal(never, 0);
 }
 
+/* Each law fails under a policy that breaks it: it is no law that holds whatever is decided. */
+static void each_law_can_fail(void **state)
+{
+    static const struct {
+        const char *name;
+        check_fn check;
+        void (*broken)(const struct policy_snapshot *snapshot, struct policy_plan *plan);
+        bool only_applications;
+    } laws[] = {
+#define LAW(name, broken) {#name, check_##name, broken_##broken, false}
+        LAW(never_more_than_the_budget, does_what_it_refused),
+        LAW(never_more_than_the_class_has, does_what_it_refused),
+        LAW(never_under_the_minimum, does_what_it_refused),
+        LAW(nothing_is_replaced_without_a_successor, does_what_it_refused),
+        LAW(hours_and_spacing, does_what_it_refused),
+        LAW(no_repair_without_evidence_of_this_boot, forges_evidence),
+        LAW(no_repair_of_what_others_hold, does_what_it_refused),
+        LAW(nobody_is_repaired_under_maintenance, does_what_it_refused),
+        LAW(silence_alone_ends_nothing_where_most_is_silent, does_what_it_refused),
+        LAW(a_persons_turn_is_not_ended_by_a_boot, only_watches),
+        LAW(no_repair_under_a_persons_hands, does_what_it_refused),
+        LAW(what_lasts_is_not_watched_for_ever, only_watches),
+        LAW(one_repair_per_node, does_what_it_refused),
+        LAW(attempts_are_bounded, does_what_it_refused),
+        LAW(modes_are_kept, does_what_it_refused),
+        LAW(nothing_without_a_yes, does_what_it_refused),
+        LAW(escalation_is_monotone, forgets_attempts),
+        LAW(same_input_same_plan, changes_its_mind),
+        LAW(order_is_irrelevant, goes_by_order),
+        LAW(every_non_action_is_explained, says_nothing),
+        LAW(one_decision_per_node, says_it_twice),
+        LAW(nodes_are_alone, looks_at_neighbours),
+        {"applications_cost_no_node", check_applications_cost_no_node, broken_replaces_everything, true},
+#undef LAW
+    };
+    (void)state;
+    if (getenv("PROPERTY_SEED") != NULL)
+        skip();
+    size_t deaf = 0;
+    for (size_t i = 0; i < ARRAY_LEN(laws); i++)
+        if (!broken_is_caught(laws[i].only_applications, laws[i].check, laws[i].broken)) {
+            print_error("holds whatever is decided: %s\n", laws[i].name);
+            deaf++;
+        }
+    assert_int_equal(deaf, 0);
+    assert_int_equal(ARRAY_LEN(laws), laws_tried);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -659,6 +595,7 @@ int main(void)
         cmocka_unit_test(nodes_are_alone),
         cmocka_unit_test(applications_cost_no_node),
         cmocka_unit_test(none_is_vacuous),
+        cmocka_unit_test(each_law_can_fail), /* last: it counts premises of policies that are none */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

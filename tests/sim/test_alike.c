@@ -9,7 +9,7 @@ static void a_rate_of_many_nodes_takes_few_out(void **state)
 {
     struct sim sim;
     char name[16];
-    int held = 0, told = 0;
+    int held = 0, told = 0, since = 0;
     (void)state;
     sim_open(&sim, 710, true);
     sim_create(&sim, NODES, NODE_RECOVERY_AUTOMATIC);
@@ -25,10 +25,13 @@ static void a_rate_of_many_nodes_takes_few_out(void **state)
     for (int i = 1; i <= NODES; i++) {
         snprintf(name, sizeof(name), "gpu-%d", i);
         held += sim_state(&sim, name) == NODE_STATE_HELD;
+        since += sim_read(&sim, name).decision.rule == RULE_SHARED_SINCE;
         told += sim_read(&sim, name).decision.rule == RULE_SHARED_BY_MANY;
     }
     assert_true(held <= 2); /* before the third one nobody could know */
     assert_int_equal(held + told, NODES);
+    assert_true(held > 0);
+    assert_int_equal(since, held); /* whose person shall know that the case is larger */
     sim_close(&sim);
 }
 

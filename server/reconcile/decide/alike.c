@@ -5,6 +5,7 @@
 #include "server/reconcile/decide/alike.h"
 
 #include "base/own.h"
+#include "base/text.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/decide/decide.h"
@@ -65,4 +66,21 @@ void reconcile_alike_take(struct rgroup *group, const struct decide_item *items,
         group->alike[kept++] = plan->alike[i];
     group->alike_count = kept;
     qsort(group->alike, kept, sizeof(*group->alike), by_node);
+}
+
+static bool is_shared(const struct policy_plan *plan, const char *code)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->decisions[i].rule == RULE_SHARED_BY_MANY && text_equal(plan->decisions[i].code, code))
+            return true;
+    return false;
+}
+
+void reconcile_alike_tell(struct reconcile *r, const struct rgroup *group, const struct policy_plan *plan)
+{
+    for (size_t i = 0; i < group->alike_count; i++) {
+        struct rnode *node = reconcile_node_find(r, group->alike[i].node_id);
+        if (node != NULL && !node->in_batch && node->state == NODE_STATE_HELD && is_shared(plan, group->alike[i].code))
+            reconcile_node_dirty(r, node);
+    }
 }

@@ -14,4 +14,7 @@ struct policy_alike *reconcile_alike_elsewhere(struct reconcile *r, struct rgrou
 void reconcile_alike_take(struct rgroup *group, const struct decide_item *items, size_t count,
                           const struct policy_plan *plan);
 
+/* What many share is known now: those that were left to a person for it before are looked at again. */
+void reconcile_alike_tell(struct reconcile *r, const struct rgroup *group, const struct policy_plan *plan);
+
 #endif

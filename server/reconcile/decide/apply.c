@@ -260,6 +260,12 @@ static bool is_for_person(const struct decision *d)
     return d->id != 0 && (d->action == ACTION_SUPPORT || (d->action == ACTION_MARK && d->refused == ACTION_SUPPORT));
 }
 
+/* The decision that left it to a person stands, with its evidence: whether that is over is asked of it. */
+static bool only_repeats_hold(const struct decision *d)
+{
+    return d->rule == RULE_HOLD_STANDS || (d->rule == RULE_SHARED_SINCE && d->evidence_count == 0);
+}
+
 static int hold_node(struct apply *a, const struct decision *d)
 {
     char reason[REASON_MAX_BYTES];
@@ -270,7 +276,7 @@ static int hold_node(struct apply *a, const struct decision *d)
     if (a->row.state != NODE_STATE_READY && a->row.state != NODE_STATE_VERIFYING && a->row.state != NODE_STATE_HELD)
         return 0;
     a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
-    if (is_for_person(d) && d->rule != RULE_HOLD_STANDS) {
+    if (is_for_person(d) && !only_repeats_hold(d)) {
         if (a->item->hold.id == 0)
             a->row.person_hold_at = d->at;
         a->row.person_hold = d->id;

@@ -618,6 +618,7 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     policy_decide(&snapshot, &plan);
     take_plan(r, items, count, &plan);
     reconcile_alike_take(group, items, count, &plan);
+    reconcile_alike_tell(r, group, &plan);
     for (size_t i = 0; i < count; i++) {
         items[i].health = policy_health(&snapshot, &views[i]);
         items[i].quiet = reconcile_item_is_quiet(&items[i], now);
