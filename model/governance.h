@@ -106,10 +106,14 @@ static inline bool governance_status_is_pending(enum governance_status status)
 
 /* --- what is touched in a scheduler --- */
 
-#define GOVERNANCE_OBJECT_LIST(X) \
-    X(PARTITION, "partition")     \
-    X(QOS, "qos")                 \
-    X(ACCOUNT, "account")
+#define GOVERNANCE_OBJECT_LIST(X)                \
+    X(PARTITION, "partition")                    \
+    X(QOS, "qos")                                \
+    X(ACCOUNT, "account")                        \
+    X(RESOURCE_FLAVOR, "resource-flavor")        \
+    X(WORKLOAD_CLASS, "workload-priority-class") \
+    X(CLUSTER_QUEUE, "cluster-queue")            \
+    X(LOCAL_QUEUE, "local-queue")
 enum governance_object {
 #define X(SYMBOL, text) GOVERNANCE_OBJECT_##SYMBOL,
     GOVERNANCE_OBJECT_LIST(X)

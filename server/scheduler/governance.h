@@ -61,7 +61,7 @@ struct scheduler_amount {
 /* One scheduler configuration or quota. */
 struct scheduler_rule {
     enum governance_kind kind;
-    char uid[ID_CLUSTER_MAX];
+    char uid[ID_CLUSTER_MAX], cluster_uid[ID_CLUSTER_MAX];
     bool off; /* a quota that is switched off: what was made for it goes */
     bool asked[SCHEDULER_PART_COUNT];
 
@@ -74,6 +74,9 @@ struct scheduler_rule {
     struct scheduler_amount amounts[SCHEDULER_AMOUNTS_MAX];
     size_t amount_count;
     bool lends, borrows, preempts;
+    int64_t borrow_percent; /* of its own amounts; negative: not said */
+    struct scheduler_amount borrow_at_most[SCHEDULER_AMOUNTS_MAX];
+    size_t borrow_count;
 
     struct scheduler_answer answers[SCHEDULER_PART_COUNT];
 };

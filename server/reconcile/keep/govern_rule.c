@@ -33,12 +33,12 @@ static void read_classes(const struct optional_list *classes, struct scheduler_r
     }
 }
 
-static void read_amounts(const struct optional_list *amounts, struct scheduler_rule *rule)
+static void read_amounts(const struct optional_list *amounts, struct scheduler_amount *into, size_t *ret_count)
 {
     for (size_t i = 0; i < amounts->count && i < SCHEDULER_AMOUNTS_MAX; i++) {
         const struct amount_spec *from = (const struct amount_spec *)amounts->items + i;
         const char *kind = text_or_empty(from->slice.kind);
-        struct scheduler_amount *amount = &rule->amounts[rule->amount_count++];
+        struct scheduler_amount *amount = &into[(*ret_count)++];
         text_copy_cut(amount->instance_type, sizeof(amount->instance_type), from->instance_type);
         amount->nodes = count_of(from->nodes);
         amount->accelerators = count_of(from->accelerators);
@@ -58,6 +58,7 @@ int govern_rule_make(const struct governance *governance, struct scheduler_rule 
     if (governance_spec_read(governance->config, &config) != 0)
         return STATUS_INVALID;
     text_copy_cut(rule.uid, sizeof(rule.uid), governance->uid);
+    text_copy_cut(rule.cluster_uid, sizeof(rule.cluster_uid), governance->cluster_uid);
     text_copy_cut(rule.team, sizeof(rule.team), governance->team);
     rule.asked[SCHEDULER_PART_PRIORITY_CLASSES] = config.classes.given;
     rule.asked[SCHEDULER_PART_FAIR_SHARE] = config.fair_share.given;
@@ -66,7 +67,9 @@ int govern_rule_make(const struct governance *governance, struct scheduler_rule 
     rule.asked[SCHEDULER_PART_LENDING] = config.sharing.given;
     rule.asked[SCHEDULER_PART_PREEMPTION] = config.preempts.given;
     read_classes(&config.classes, &rule);
-    read_amounts(&config.amounts, &rule);
+    read_amounts(&config.amounts, rule.amounts, &rule.amount_count);
+    read_amounts(&config.sharing.borrow_at_most, rule.borrow_at_most, &rule.borrow_count);
+    rule.borrow_percent = count_of(config.sharing.borrow_percent);
     rule.fair_share = config.fair_share.value != 0;
     rule.idle_sharing = config.idle_sharing.value != 0;
     rule.lends = !config.sharing.strategy.given || config.sharing.strategy.value != SHARING_STRATEGY_DONT_LEND;

@@ -258,6 +258,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
     static const struct scheduler_machines_ops machines = {.gone = kube_machine_gone};
     static const struct scheduler_faults_ops faults = {.show = kube_show_faults};
     static const struct scheduler_labels_ops labels = {.keep = kube_keep_labels};
+    static const struct scheduler_governance_ops governance = {.govern = kube_govern};
     static const struct scheduler_ops ops = {
         .name = "kubernetes",
         .daemon = "kubelet",
@@ -276,6 +277,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
         .machines = &machines,
         .faults = &faults,
         .labels = &labels,
+        .governance = &governance,
     };
     struct kube_access access = {0};
     int status = read_access(options, &access, ret_error);

@@ -77,6 +77,9 @@ json_t *kube_labels_patch(const json_t *json, const struct kube_wanted *wanted, 
 /* The labels of a node by which people choose it. */
 json_t *kube_labels_ours(const struct labels_group *group, const struct labels_node *node);
 
+/* govern.c */
+int kube_govern(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);
+
 /* training.c */
 extern const struct workload_ops kube_training;
 struct text;

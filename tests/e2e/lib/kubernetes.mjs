@@ -19,6 +19,12 @@ export function cannot() {
   return look.status === 0 ? undefined : look.stderr.trim().split('\n').at(-1);
 }
 
+// Likewise for what needs Kueue.
+export function cannotGovern() {
+  const look = spawnSync(join(root, 'scripts/kueue-binaries'), ['--look'], { encoding: 'utf8' });
+  return cannot() ?? (look.status === 0 ? undefined : look.stderr.trim().split('\n').at(-1));
+}
+
 export class KubernetesWorld extends World {
   constructor(options = {}) {
     super(options);

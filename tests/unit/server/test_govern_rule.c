@@ -67,6 +67,12 @@ static void test_a_quota(void **state)
                 rule.asked[SCHEDULER_PART_LENDING] && rule.asked[SCHEDULER_PART_PREEMPTION]);
     rule = read_rule(GOVERNANCE_KIND_COMPUTE_QUOTA, "{}");
     assert_true(rule.asked[SCHEDULER_PART_RESOURCES] && !rule.asked[SCHEDULER_PART_LENDING]); /* a place for the team */
+    assert_int_equal(rule.borrow_percent, -1);
+    rule = read_rule(GOVERNANCE_KIND_COMPUTE_QUOTA,
+                     "{\"sharing\":{\"strategy\":\"lend-and-borrow\",\"borrowPercent\":20,\"borrowAtMost\":"
+                     "[{\"instanceType\":\"ml.p5.48xlarge\",\"accelerators\":3}]}}");
+    assert_true(rule.lends && rule.borrows && rule.borrow_percent == 20 && rule.borrow_count == 1);
+    assert_int_equal(rule.borrow_at_most[0].accelerators, 3);
 }
 
 static void test_what_is_said_of_it(void **state)
