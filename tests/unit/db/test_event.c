@@ -63,6 +63,29 @@ static void assert_listed(struct world *w, const struct db_event_filter *filter,
     assert_string_equal(found, messages);
 }
 
+/* Whoever wrote the words: a scheduler's reason, a provider's error, a script. */
+static void test_a_message_is_one_line(void **state)
+{
+    static const struct {
+        const char *said, *stored;
+    } cases[] = {
+        {"held: x\nDecision: none", "held: x Decision: none"},
+        {"held: \xe2\x80\xae"
+         "enon",
+         "held: ?enon"},
+        {"a\x1b[2Jb", "a [2Jb"},
+        {"a\xffz", "a?z"},
+        {"gr\xc3\xbcn", "gr\xc3\xbcn"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rows rows = ROWS(struct event);
+        struct db_event_filter filter = {.after_id = say(w, "main", "gpu-1", 0, cases[i].said) - 1};
+        MUST(db_event_list(w->tx, &filter, rows_add, &rows));
+        assert_string_equal(ROW(rows, struct event, 0)->message, cases[i].stored);
+    }
+}
+
 static void test_each_filter_in_both_directions(void **state)
 {
     struct world *w = *state;
@@ -173,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_every_field_comes_back),
+        WORLD_TEST(test_a_message_is_one_line),
         WORLD_TEST(test_each_filter_in_both_directions),
         WORLD_TEST(test_kinds_levels_and_times),
         WORLD_TEST(test_pruning_drops_the_oldest_and_ids_go_on),
