@@ -16,6 +16,7 @@
 #define KUBE_JOB_POD_LABEL "holdfast/pod" /* the pod's number in the job */
 #define KUBE_JOB_INCARNATION_LABEL "holdfast/incarnation"
 #define KUBE_JOB_NAME_LABEL "sagemaker.amazonaws.com/job-name"
+#define KUBE_JOB_HYP_LABEL "HPJob" /* by which sagemaker-hyperpod 3.12 (hyp) finds a job's pods: its name */
 #define KUBE_JOB_ASKED_ANNOTATION "holdfast/restart" /* on the job: "restart" or "remake", and when */
 #define KUBE_JOB_SIZE_ANNOTATION "holdfast/size" /* on an elastic job: the replicas that a person asked for, a number */
 #define KUBE_JOB_RECORD_ANNOTATION "holdfast/record" /* on the job: job_record.h */

@@ -227,8 +227,10 @@ static json_t *pod_metadata(const struct workload_job *job, const json_t *templa
     json_put_text(labels, KUBE_JOB_LABEL, job->uid);
     json_put_text(labels, KUBE_JOB_POD_LABEL, number);
     json_put_text(labels, KUBE_JOB_INCARNATION_LABEL, incarnation);
-    if (text_copy(short_name, sizeof(short_name), job->name) == 0)
+    if (text_copy(short_name, sizeof(short_name), job->name) == 0) {
         json_put_text(labels, KUBE_JOB_NAME_LABEL, short_name);
+        json_put_text(labels, KUBE_JOB_HYP_LABEL, short_name);
+    }
     json_put_text(metadata, "name", name);
     json_put_text(metadata, "namespace", job->space);
     json_object_set_new(metadata, "labels", labels);
