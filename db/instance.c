@@ -20,6 +20,11 @@ static const char SQL_UPDATE[] =
 static const char SQL_KNOWN[] = "SELECT 1 FROM instance WHERE instance_id = ? AND state <> 'terminated'";
 static const char SQL_KNOWN_REF[] =
     "SELECT 1 FROM instance WHERE provider_ref = ? AND provider_ref <> '' AND state <> 'terminated' LIMIT 1";
+static const char SQL_LET_GO[] =
+    "SELECT 1 FROM instance i JOIN node n ON n.id = i.node_id WHERE i.instance_id = ? AND i.state = 'terminated' "
+    "AND n.instance_row IS NOT i.id AND NOT EXISTS (SELECT 1 FROM credential c WHERE c.node_id = i.node_id "
+    "AND c.instance_id = i.instance_id) AND NOT EXISTS (SELECT 1 FROM machine_use u "
+    "WHERE u.instance_id = i.instance_id AND u.given_back_at = 0)";
 static const char SQL_COUNT[] = "SELECT count(*) FROM instance_group g JOIN node n ON n.group_id = g.id "
                                 "WHERE g.provider = ? AND n.instance_row > 0";
 static const char SQL_SET_ADDRESS[] = "UPDATE instance SET address = ? WHERE id = ?";
@@ -142,4 +147,9 @@ int db_instance_is_known(struct db_tx *tx, const char *instance_id, const char *
         status = is_there(tx, SQL_KNOWN_REF, ref, &known);
     *ret_known = known;
     return status;
+}
+
+int db_instance_was_let_go(struct db_tx *tx, const char *instance_id, bool *ret_let_go)
+{
+    return is_there(tx, SQL_LET_GO, instance_id, ret_let_go);
 }

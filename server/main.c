@@ -379,7 +379,8 @@ static int make_commands(struct hpd *hpd)
                                                 .state_dir = dir,
                                                 .self_path = hpd->self,
                                                 .variables = (const char *const *)from->variables,
-                                                .timeout_ms = from->timeout_ms};
+                                                .timeout_ms = from->timeout_ms,
+                                                .end_orphans = from->end_orphans};
         int rc = command_new(&options, &hpd->deps.providers[hpd->deps.provider_count], error);
         if (rc != 0)
             return fail(where, error);

@@ -51,6 +51,7 @@ static int read_command(struct config_command *command, json_t *object, char *re
     const struct key keys[] = {
         {"kind", KEY_TEXT, kind, sizeof(kind), 0, 0},
         {"directory", KEY_TEXT, command->directory, sizeof(command->directory), 0, 0},
+        {"endOrphans", KEY_BOOL, &command->end_orphans, 0, 0, 0},
         {"timeout", KEY_DURATION, &command->timeout_ms, 0, MS_PER_S, MS_PER_HOUR},
     };
     int rc = section_read(object, section, keys, ARRAY_LEN(keys), skip, ret_error);

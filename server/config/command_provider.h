@@ -16,6 +16,7 @@ struct config_command {
     char name[NAME_MAX_BYTES];
     char directory[PATH_MAX];
     int64_t timeout_ms;
+    bool end_orphans;
     char *variables[COMMAND_VARIABLES_MAX + 1]; /* NAME=VALUE, owned */
 };
 

@@ -128,6 +128,7 @@ int config_ec2_read(struct config_ec2 *ec2, json_t *object, char *ret_error)
         {"capacityReservation", KEY_TEXT, shape->capacity_reservation, sizeof(shape->capacity_reservation), 0, 0},
         {"market", KEY_TEXT, market, sizeof(market), 0, 0},
         {"reset", KEY_TEXT, reset, sizeof(reset), 0, 0},
+        {"endOrphans", KEY_BOOL, &ec2->end_orphans, 0, 0, 0},
         {"timeout", KEY_DURATION, &ec2->timeout_ms, 0, MS_PER_S, MS_PER_HOUR},
     };
     ec2->timeout_ms = EC2_TIMEOUT_MS;
@@ -156,6 +157,7 @@ int config_ec2_make(const struct config_ec2 *ec2, const char *state_dir, struct 
         .state_dir = dir,
         .shape = &ec2->shape,
         .stop_start = ec2->stop_start,
+        .end_orphans = ec2->end_orphans,
         .client = {.endpoint = ec2->endpoint,
                    .region = ec2->region,
                    .credentials = {.file = ec2->credentials_file,

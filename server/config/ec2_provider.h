@@ -11,7 +11,7 @@ struct config_ec2 {
     char name[NAME_MAX_BYTES], region[AWS_REGION_MAX], endpoint[AWS_ENDPOINT_MAX];
     char credentials_file[PATH_MAX], profile[NAME_MAX_BYTES];
     struct ec2_shape shape;
-    bool stop_start;
+    bool stop_start, end_orphans;
     int64_t timeout_ms;
 };
 

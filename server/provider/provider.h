@@ -75,6 +75,8 @@ struct provider_ops {
     const char *name;
     const char *kind; /* "command"; NULL: its name is its kind */
     bool by_person;
+    bool
+        ends_orphans; /* the site says that hpd ends machines which it launched and let go, and which are listed all the same */
 
     /* required, unless by_person */
     int (*launch)(struct provider *p, const struct provider_launch *launch, struct provider_instance *ret_instance,

@@ -1,4 +1,5 @@
-/* Machines that a provider has and no slot knows: told once, when two lists have them, and never ended. */
+/* Machines that a provider has and no slot knows: told once, when two lists have them, and ended only where the site says so and the store
+ * knows that they were let go. */
 #include "tests/sim/sim_world.h"
 
 static void a_machine_that_is_nobodys_is_told_of_once(void **state)
@@ -22,8 +23,79 @@ static void a_machine_that_is_nobodys_is_told_of_once(void **state)
     sim_close(&sim);
 }
 
+/* A replacement whose termination was not one: the machine is there again. */
+static struct fake_instance *leave_one(struct sim *sim)
+{
+    sim_until(sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    struct fake_instance *old = fake_provider_of_node(&sim->provider, "gpu-1");
+    assert_non_null(old);
+    sim_verdict(sim, "gpu-1", 64, SEVERITY_CRITICAL);
+    sim_run(sim, 20 * MS_PER_MIN);
+    assert_true(old->gone);
+    assert_non_null(fake_provider_of_node(&sim->provider, "gpu-1"));
+    old->gone = false;
+    old->hangs = old->muted = true;
+    old->up_at = INT64_MAX;
+    return old;
+}
+
+static struct fake_instance *add_ghost(struct sim *sim)
+{
+    struct fake_instance *ghost = &sim->provider.instances[sim->provider.count++];
+    *ghost = (struct fake_instance){.id = "i-0badc0ffee0ddf00d", .hangs = true, .muted = true, .up_at = INT64_MAX};
+    return ghost;
+}
+
+static int machines_up(const struct sim *sim)
+{
+    int count = 0;
+    for (int i = 0; i < sim->provider.count; i++)
+        count += !sim->provider.instances[i].gone;
+    return count;
+}
+
+static void one_that_was_let_go_is_ended_where_the_site_says_so(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 312, true);
+    sim.provider.ends_orphans = true;
+    sim_crash(&sim);
+    sim_create(&sim, 3, NODE_RECOVERY_AUTOMATIC);
+    const struct fake_instance *old = leave_one(&sim), *ghost = add_ghost(&sim);
+    sim_run(&sim, 9 * MS_PER_MIN);
+    assert_false(old->gone); /* two lists at most: it is told first */
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_true(old->gone);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "hpd will end it"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "was ended"), 1);
+    assert_false(ghost->gone); /* the store does not know it */
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "End it there"), 1);
+    assert_int_equal(machines_up(&sim), 3 + 1);
+    sim_close(&sim);
+}
+
+static void without_the_sites_word_nothing_is_ended(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 313, true);
+    sim.provider.lists = true;
+    sim_crash(&sim);
+    sim_create(&sim, 3, NODE_RECOVERY_AUTOMATIC);
+    const struct fake_instance *old = leave_one(&sim);
+    sim_run(&sim, 40 * MS_PER_MIN);
+    assert_false(old->gone);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "End it there"), 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_machine_that_is_nobodys_is_told_of_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_that_is_nobodys_is_told_of_once),
+        cmocka_unit_test(one_that_was_let_go_is_ended_where_the_site_says_so),
+        cmocka_unit_test(without_the_sites_word_nothing_is_ended),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,6 +219,15 @@ struct provider_driver fake_provider_driver(struct fake_provider *fake)
         .terminate = terminate,
         .list = list,
     };
+    static const struct provider_ops ending = {
+        .name = "fake",
+        .ends_orphans = true,
+        .launch = launch,
+        .describe = describe,
+        .reboot = reboot,
+        .terminate = terminate,
+        .list = list,
+    };
     static const struct provider_ops ops = {
         .name = "fake",
         .launch = launch,
@@ -226,5 +235,8 @@ struct provider_driver fake_provider_driver(struct fake_provider *fake)
         .reboot = reboot,
         .terminate = terminate,
     };
-    return (struct provider_driver){fake->lists ? &listing : &ops, (struct provider *)(void *)fake};
+    return (struct provider_driver){fake->ends_orphans ? &ending
+                                    : fake->lists      ? &listing
+                                                       : &ops,
+                                    (struct provider *)(void *)fake};
 }

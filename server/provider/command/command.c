@@ -266,6 +266,7 @@ int command_new(const struct command_options *options, struct provider_driver *r
     make_environment(p, options->variables);
     if (has_list(p))
         p->ops.list = command_list;
+    p->ops.ends_orphans = options->end_orphans;
     int status = check_programs(p, ret_error);
     if (status == 0) {
         status = file_make_dirs(p->state_dir, 0700);

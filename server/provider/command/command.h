@@ -24,6 +24,7 @@ struct command_options {
     const char *self_path;        /* the hpd binary */
     const char *const *variables; /* NAME=VALUE, added to the small environment; NULL-terminated, NULL: none */
     int64_t timeout_ms;           /* of one call */
+    bool end_orphans;             /* see provider_ops */
 };
 
 /* Copies what it needs. INVALID, with a sentence (PROVIDER_ERROR_MAX bytes), for an executable that is missing; IO. */

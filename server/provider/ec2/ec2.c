@@ -331,6 +331,7 @@ int ec2_new(const struct ec2_options *options, struct provider_driver *ret_drive
     struct provider *p = own_calloc(1, sizeof(*p));
     p->ops = (struct provider_ops){.name = p->name,
                                    .kind = "ec2",
+                                   .ends_orphans = options->end_orphans,
                                    .launch = launch,
                                    .describe = describe,
                                    .reboot = reboot,

@@ -57,6 +57,7 @@ struct ec2_options {
     const char *state_dir;
     const struct ec2_shape *shape; /* copied */
     bool stop_start;               /* a reboot is a stop and a start: the instance goes to other hardware */
+    bool end_orphans;              /* see provider_ops */
     struct ec2_client_options client;
 };
 

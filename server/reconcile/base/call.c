@@ -220,6 +220,8 @@ static int call_do(struct rcall *call)
         return call_describe(call);
     case CALL_LIST:
         return call->provider.ops->list(call->provider.self, &call->listed, &call->listed_count, call->error);
+    case CALL_END_ORPHAN:
+        return call->provider.ops->terminate(call->provider.self, &target, call->key, call->error);
     }
     return STATUS_UNSUPPORTED;
 }
@@ -270,7 +272,7 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
 static bool is_failure_of_scheduler(const struct rcall *call)
 {
     const bool providers = call->kind == CALL_REBOOT || call->kind == CALL_TERMINATE || call->kind == CALL_LAUNCH ||
-                           call->kind == CALL_DESCRIBE || call->kind == CALL_LIST;
+                           call->kind == CALL_DESCRIBE || call->kind == CALL_LIST || call->kind == CALL_END_ORPHAN;
     return call->status < 0 && !providers && call->status != STATUS_CONFLICT && call->status != STATUS_NOT_FOUND &&
            call->status != STATUS_UNSUPPORTED;
 }
@@ -280,7 +282,7 @@ void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
     struct scheduler_link *link = call->link;
     r->calls_in_flight--;
     if (call->kind == CALL_LAUNCH || call->kind == CALL_TERMINATE || call->kind == CALL_DESCRIBE ||
-        call->kind == CALL_LIST)
+        call->kind == CALL_LIST || call->kind == CALL_END_ORPHAN)
         provider_registry_called(r->service->providers, call->provider.ops->name, call->status, call->error,
                                  reconcile_now(r));
     if (link == NULL)

@@ -34,6 +34,7 @@ enum call_kind {
     CALL_LAUNCH,
     CALL_DESCRIBE,
     CALL_LIST,
+    CALL_END_ORPHAN, /* a machine of no slot; without an operation */
 };
 
 /* Everything a blocking call needs and answers; it knows nothing of the loop but where to put itself when done. */

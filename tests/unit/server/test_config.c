@@ -81,7 +81,8 @@ static void test_ec2(void **state)
                        "providers:\n"
                        "  aws: {kind: ec2, region: cn-north-1, endpoint: 'https://ec2.example', credentialsFile: /c,\n"
                        "        launchTemplate: lt-1, placementGroup: pg, capacityReservation: cr-1,\n"
-                       "        market: capacity-block, reset: stop-start, timeout: 1m, securityGroups: [sg-1, sg-2],\n"
+                       "        market: capacity-block, reset: stop-start, endOrphans: true, timeout: 1m, "
+                       "securityGroups: [sg-1, sg-2],\n"
                        "        subnets: {subnet-2: cn-north-1b, subnet-1: cn-north-1a}, tags: {team: a b}}\n"
                        "  rack: {kind: inventory}\n"
                        "  spare: {kind: ec2, region: us-west-2, image: ami-1}\n",
@@ -98,7 +99,8 @@ static void test_ec2(void **state)
     assert_string_equal(ec2->shape.subnets[0].zone, "cn-north-1b");
     assert_string_equal(ec2->shape.security_groups[1], "sg-2");
     assert_string_equal(ec2->shape.tags[0].value, "a b");
-    assert_false(config.commands.ec2[1].stop_start);
+    assert_true(ec2->end_orphans);
+    assert_false(config.commands.ec2[1].stop_start || config.commands.ec2[1].end_orphans);
     config_free(&config);
 }
 
