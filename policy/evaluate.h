@@ -2,6 +2,7 @@
  * Inside the policy: the pieces that the order of evaluation hands from one file to the next.
  *
  *   fold.c    a node's open verdicts → one incident per device
+ *   image.c   the same lack on several machines of one image → they are held, with its name
  *   lasting.c weak findings that last, or that come together → a repair or a person
  *   ledger.c  past repairs → what may still be tried
  *   probation.c, recurring.c, lemon.c less tolerance after a return, and for hardware with a past
@@ -110,6 +111,8 @@ void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct p
 void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct finding *findings, size_t count,
                           struct folded *folded);
 struct policy_outcome policy_after_weak_findings(const struct folded *folded);
+/* Whether what was seen then was there as soon as drivers and services may be up. */
+bool policy_is_from_boot(const struct policy_node *node, int64_t since);
 /* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
 bool policy_is_of_a_place(const char *code);
 struct candidate;
@@ -117,6 +120,12 @@ struct candidate;
 void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 /* A finding that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
 void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
+
+/* --- image.c --------------------------------------------------------------------------------------------------- */
+
+/* Holds the machines of an image that is at fault. *ret_image: it is what new machines of the group would have; NULL: none is. */
+void policy_hold_image(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count,
+                       const char **ret_image);
 
 /* --- ledger.c ----------------------------------------------------------------------------------------------- */
 
@@ -224,6 +233,7 @@ struct candidate {
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
     bool held;       /* it was left to a person, and nothing else asks for anything */
+    bool lacking;    /* since its boot it lacks what a new machine needs to take work */
     bool unproven;   /* … and since its boot it lacks what a machine needs to take work at all */
     enum severity severity;
     int64_t since;    /* oldest evidence */
@@ -252,6 +262,7 @@ struct room {
     int64_t healthy, idle; /* none of those that this plan takes out of service */
     int64_t replacing;
     int64_t last_repair_at;
+    const char *bad_image;       /* that a new machine would have; NULL: none */
     struct policy_missed missed; /* all -1: not counted yet */
 };
 void policy_room(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,

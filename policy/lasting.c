@@ -24,6 +24,11 @@
 #define FROM_BOOT_MS INT64_C(900000) /* drivers and services are up a quarter of an hour after a boot, or never */
 #define LOOK_AGAIN_MS INT64_C(3600000)
 
+bool policy_is_from_boot(const struct policy_node *node, int64_t since)
+{
+    return since - node->boot_at < FROM_BOOT_MS;
+}
+
 static bool may_last(const struct finding *finding)
 {
     return !finding->dropped && !finding->ended && finding->action == ACTION_CLASS_WATCH && finding->row != NULL &&
@@ -56,7 +61,7 @@ void policy_apply_lasting(const struct policy_snapshot *snapshot, const struct p
         int64_t since = may_last(finding) ? open_since(findings, count, i) : snapshot->now_ms;
         if (!may_last(finding) || snapshot->now_ms - since < finding->row->lasts_ms)
             continue;
-        bool from_boot = since - node->boot_at < FROM_BOOT_MS;
+        bool from_boot = policy_is_from_boot(node, since);
         bool repairs = finding->row->lasts_action != ACTION_CLASS_SUPPORT;
         finding->lasted_ms = snapshot->now_ms - since;
         finding->from_boot = from_boot;
@@ -155,7 +160,7 @@ static int64_t count_alike(const struct policy_snapshot *snapshot, const struct 
     }
     for (size_t i = 0; i < snapshot->group.alike_count; i++) {
         const struct policy_alike *other = &snapshot->group.alike[i];
-        if (!text_equal(other->code, candidate->decision.code))
+        if (!other->weak || !text_equal(other->code, candidate->decision.code))
             continue;
         alike++;
         together += is_together(snapshot, other->shown_at, candidate->shown_at);

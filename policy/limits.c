@@ -214,10 +214,13 @@ void policy_limit(const struct policy_snapshot *snapshot, struct candidate *cand
                   struct policy_plan *plan)
 {
     struct breaker breaker = read_breaker(snapshot);
+    const char *bad_image;
+    policy_hold_image(snapshot, candidates, count, &bad_image);
     policy_share_lasting(snapshot, candidates, count);
     tell_breaker(snapshot, &breaker, plan);
     struct room room;
     policy_room(snapshot, candidates, count, &room);
+    room.bad_image = bad_image;
     autofree const struct candidate **queue = own_calloc(count, sizeof(struct candidate *));
     size_t waiting = 0;
     for (size_t i = 0; i < count; i++)

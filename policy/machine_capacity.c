@@ -71,6 +71,17 @@ static bool goes_all_the_same(const struct policy_snapshot *snapshot)
     return snapshot->settings.without_replacement == POLICY_WITHOUT_REPLACE;
 }
 
+static void ask_image(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
+                      struct lack *lack)
+{
+    if (room->bad_image == NULL)
+        return;
+    policy_say(lack->why, sizeof(lack->why), "a new machine would have the image %s, with which several do not work",
+               room->bad_image);
+    policy_gate(decision, GATE_PROTECTED, GATE_RESULT_FAILED, lack->why);
+    lacks(lack, RULE_PROTECTED_HOLD, snapshot->now_ms + POLICY_HOLD_RETRY_MS);
+}
+
 static void ask_protection(const struct policy_snapshot *snapshot, const struct room *room, struct decision *decision,
                            struct lack *lack)
 {
@@ -143,7 +154,9 @@ void policy_lack(const struct policy_snapshot *snapshot, const struct room *room
     *ret_lack = (struct lack){0};
     if (decision->action != ACTION_REPLACE)
         return;
-    ask_protection(snapshot, room, decision, ret_lack);
+    ask_image(snapshot, room, decision, ret_lack);
+    if (ret_lack->rule == RULE_NONE)
+        ask_protection(snapshot, room, decision, ret_lack);
     ask_capacity(snapshot, room, decision, ret_lack);
     ask_spares(snapshot, room, decision, ret_lack);
 }

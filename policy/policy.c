@@ -16,7 +16,11 @@ static int by_name(const void *left, const void *right)
 static void note_alike(const struct candidate *candidate, struct policy_plan *plan)
 {
     struct policy_alike *alike = &plan->alike[plan->alike_count++];
-    *alike = (struct policy_alike){.node_id = candidate->node->id, .shown_at = candidate->shown_at};
+    *alike = (struct policy_alike){.node_id = candidate->node->id,
+                                   .shown_at = candidate->shown_at,
+                                   .weak = candidate->weak || candidate->held,
+                                   .lacking = candidate->lacking};
+    text_copy_cut(alike->image, sizeof(alike->image), text_or_empty(candidate->node->image));
     text_copy_cut(alike->code, sizeof(alike->code), candidate->decision.code);
 }
 
@@ -41,7 +45,7 @@ void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *r
     plan.alike = own_calloc(present, sizeof(*plan.alike));
     for (size_t i = 0; i < present; i++) {
         plan.decisions[i] = candidates[i].decision;
-        if ((candidates[i].weak || candidates[i].held))
+        if (candidates[i].weak || candidates[i].held || candidates[i].lacking)
             note_alike(&candidates[i], &plan);
     }
     *ret_plan = plan;

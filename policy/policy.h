@@ -108,15 +108,24 @@ struct policy_missed {
     int64_t all, lately;
 };
 
-/* A node that shows something weak: by a rate, or because it has lasted. */
+/* An image's id and its release, as people read it: "ami-0abc 2026.11". */
+#define POLICY_IMAGE_MAX (IMAGE_ID_MAX_BYTES + RELEASE_VERSION_MAX_BYTES)
+
+void policy_image(const char *image_id, const char *release, char ret_image[POLICY_IMAGE_MAX]);
+
+/* A node that shows something weak: by a rate, because it has lasted, or as what a new machine would not take work with. */
 struct policy_alike {
     int64_t node_id;
     char code[CODE_MAX_BYTES];
     int64_t shown_at; /* since when it lasts, or when it came last */
+    bool weak;        /* by a rate, because it has lasted, or it was left to a person for it */
+    bool lacking;     /* it lacks since its boot what a new machine needs to take work */
+    char image[POLICY_IMAGE_MAX];
 };
 
 struct policy_group {
     const char *cluster, *name;
+    const char *image; /* what its new machines are launched from; "" or NULL: the provider's own */
     enum node_recovery recovery;
     int64_t desired;
     int64_t in_repair;                        /* nodes with an active reboot or replace */
@@ -197,7 +206,8 @@ struct policy_node {
     const char *name;
     enum node_state state;
     const char *instance_id, *boot_id;
-    int64_t boot_at; /* when this boot was first reported */
+    const char *image; /* what its machine was launched from; "" or NULL: the provider's own */
+    int64_t boot_at;   /* when this boot was first reported */
     bool opted_out;
     const char *paused_why; /* a person holds the whole cluster: who, and why; "" or NULL: nobody does */
     bool can_reset;         /* its agent offers to reset one GPU */

@@ -10,8 +10,8 @@
  *   jobs: gpu=signal:B:USR1 fabric=wait gpu-memory=now wait_for=30m signal_for=5m   by fault class; table, 4 h, 10 min without
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
- *          last_repair=-5m short=2 short_at=-1m short_until=5m provision_failed=3 provision_failed_at=-5m protected=-5m opened=-20m settled=-5m type=p5
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2
+ *          last_repair=-5m short=2 short_at=-1m short_until=5m provision_failed=3 provision_failed_at=-5m protected=-5m opened=-20m settled=-5m type=p5 image=ami-1
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2 image=ami-1
  *       zone=a powerDomain=p1 rack=r1 switch=s1 ultraserver=u1 chassis=c1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -48,6 +48,7 @@ struct case_node {
     char name[NODE_NAME_MAX_BYTES], instance[ID_INSTANCE_MAX], boot[BOOT_ID_MAX_BYTES];
     char reason[REASON_MAX_BYTES], request_by[NAME_MAX_BYTES], approval_device[DEVICE_MAX_BYTES],
         approval_reason[REASON_MAX_BYTES];
+    char image[64];
     char domain[TOPOLOGY_LEVEL_COUNT][TOPOLOGY_NAME_MAX_BYTES];
     struct verdict *verdicts; /* owned */
     const struct verdict **refs;
@@ -62,7 +63,7 @@ struct case_node {
 };
 
 struct policy_case {
-    char story[256], source[256], type[64], explain[NODE_NAME_MAX_BYTES], error[256];
+    char story[256], source[256], type[64], image[64], explain[NODE_NAME_MAX_BYTES], error[256];
     struct policy_snapshot snapshot;
     struct fault_overrides *overrides; /* owned; NULL: none */
     struct policy_incident *incidents; /* owned */
@@ -96,6 +97,10 @@ static inline bool case_group(struct policy_case *c, const char *word)
     const char *value;
     if ((value = case_value(word, "type")) != NULL)
         return text_copy(c->type, sizeof(c->type), value) == 0;
+    if ((value = case_value(word, "image")) != NULL) {
+        group->image = c->image;
+        return text_copy(c->image, sizeof(c->image), value) == 0;
+    }
     struct {
         const char *name;
         int64_t *number;
@@ -182,6 +187,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return text_copy(n->request_by, sizeof(n->request_by), value) == 0;
     if ((value = case_value(word, "instance")) != NULL)
         return text_copy(n->instance, sizeof(n->instance), value) == 0;
+    if ((value = case_value(word, "image")) != NULL)
+        return text_copy(n->image, sizeof(n->image), value) == 0;
     if ((value = case_value(word, "boot")) != NULL)
         return text_copy(n->boot, sizeof(n->boot), value) == 0;
     for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
@@ -536,6 +543,7 @@ static inline void case_wire(struct policy_case *c)
         n->node.person_hold = n->hold_texts[0][0] != '\0' ? &n->hold : NULL;
         n->node.instance_id = n->instance;
         n->node.boot_id = n->boot;
+        n->node.image = n->image;
         n->node.scheduler_reason = n->reason;
         n->node.request_by = n->request_by;
         n->node.verdicts = n->refs;

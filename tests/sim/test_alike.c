@@ -1,5 +1,5 @@
 /* Many nodes of a group with the same weak finding are one case of the group, also when each is decided on in a turn of its own. */
-#include "tests/sim/sim_world.h"
+#include "tests/sim/sim_cluster.h"
 
 #define NODES 12
 #define COUNTED 53 /* one finding is nothing, three bursts in a day are for a person */
@@ -35,10 +35,65 @@ static void a_rate_of_many_nodes_takes_few_out(void **state)
     sim_close(&sim);
 }
 
+/* Its machine restarts by itself, and a check finds this a while later, as on an image whose driver does not fit its kernel. */
+static void restarts_without_driver(struct sim *sim, const char *node)
+{
+    static uint64_t number;
+    struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
+    struct problem problem;
+    bool acked = false;
+    id_uuid(&sim->ids, machine->boot_id);
+    machine->seq = 0;
+    sim_run(sim, 10 * MS_PER_MIN);
+    struct verdict verdict = {.severity = SEVERITY_WARN, .count = 1};
+    verdict.first_at = verdict.last_at = clock_wall_ms(&sim->clock);
+    snprintf(verdict.key, sizeof(verdict.key), "driver-%d", (int)++number);
+    snprintf(verdict.instance_id, sizeof(verdict.instance_id), "%s", machine->id);
+    snprintf(verdict.boot_id, sizeof(verdict.boot_id), "%s", machine->boot_id);
+    snprintf(verdict.source, sizeof(verdict.source), "nvidia");
+    snprintf(verdict.code, sizeof(verdict.code), "nvidia.driver.failed");
+    assert_int_equal(service_agent_verdicts(&sim->service, machine->node_row, &verdict, 1, clock_wall_ms(&sim->clock),
+                                            sim_acked, &acked, &problem),
+                     0);
+    sim_settle(sim);
+    assert_true(acked);
+}
+
+/* Each in a turn of its own: the two that came first are held with the third, for they have the same image. */
+static void machines_of_an_image_that_is_at_fault_are_held(void **state)
+{
+    struct sim sim;
+    char name[16];
+    (void)state;
+    sim_open(&sim, 711, true);
+    struct service_group_spec gpu = sim_spec("gpu", NODES, 0);
+    snprintf(gpu.release, sizeof(gpu.release), "v1");
+    sim_ask_cluster(&sim, PROVISIONING_CONTINUOUS, &gpu, 1);
+    sim_until_cluster(&sim, CLUSTER_STATE_IN_SERVICE, 30 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_HOUR);
+    for (int i = 1; i <= 3; i++) {
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        restarts_without_driver(&sim, name);
+        sim_run(&sim, 5 * MS_PER_MIN);
+        assert_int_equal(sim_count_state(&sim, NODE_STATE_HELD), i < 3 ? 0 : 3);
+    }
+    for (int i = 1; i <= 3; i++) {
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        struct sim_reading held = sim_read(&sim, name);
+        assert_int_equal(held.decision.rule, RULE_IMAGE_HOLD);
+        assert_non_null(strstr(held.decision.sentence, "machines with the image v1"));
+    }
+    sim_run(&sim, 12 * MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots + sim.provider.terminations, 0);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_HELD), 3);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rate_of_many_nodes_takes_few_out),
+        cmocka_unit_test(machines_of_an_image_that_is_at_fault_are_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

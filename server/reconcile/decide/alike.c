@@ -68,11 +68,16 @@ void reconcile_alike_take(struct rgroup *group, const struct decide_item *items,
     qsort(group->alike, kept, sizeof(*group->alike), by_node);
 }
 
-static bool is_shared(const struct policy_plan *plan, const char *code)
+/* Known for many now: those that are held for it belong to the case, and those of an image that is at fault are held. */
+static bool is_shared(const struct policy_plan *plan, const struct rnode *node, const char *code)
 {
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->decisions[i].rule == RULE_SHARED_BY_MANY && text_equal(plan->decisions[i].code, code))
+    for (size_t i = 0; i < plan->count; i++) {
+        enum decision_rule rule = plan->decisions[i].rule;
+        bool concerns = (rule == RULE_SHARED_BY_MANY && node->state == NODE_STATE_HELD) ||
+                        (rule == RULE_IMAGE_HOLD && node->state == NODE_STATE_READY);
+        if (concerns && text_equal(plan->decisions[i].code, code))
             return true;
+    }
     return false;
 }
 
@@ -80,7 +85,7 @@ void reconcile_alike_tell(struct reconcile *r, const struct rgroup *group, const
 {
     for (size_t i = 0; i < group->alike_count; i++) {
         struct rnode *node = reconcile_node_find(r, group->alike[i].node_id);
-        if (node != NULL && !node->in_batch && node->state == NODE_STATE_HELD && is_shared(plan, group->alike[i].code))
+        if (node != NULL && !node->in_batch && is_shared(plan, node, group->alike[i].code))
             reconcile_node_dirty(r, node);
     }
 }

@@ -409,6 +409,7 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
     bool known = reconcile_node_has_scheduler(node) && reconcile_sees(r, node);
     item->person_hold = (struct policy_person_hold){
         .code = item->hold.code, .device = item->hold.device, .at = item->row.person_hold_at};
+    policy_image(item->instance.image_id, item->instance.release, item->image);
     snprintf(item->request_by, sizeof(item->request_by), "%.*s:%.*s",
              TEXT_FIT(known ? reconcile_link(node)->name : "", 40), TEXT_FIT(text_or_empty(node->reason_user), 40));
     item->view = (struct policy_node){
@@ -417,6 +418,7 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
         .state = item->row.state,
         .instance_id = item->instance.instance_id,
         .boot_id = item->instance.boot_id,
+        .image = item->image,
         .boot_at = item->instance.boot_at,
         .opted_out = item->row.opted_out,
         .paused_why = node->group->cluster->paused_why,
@@ -608,6 +610,9 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     }
     snapshot.nodes = views;
     group_view(r, group, now, &snapshot.group);
+    char image[POLICY_IMAGE_MAX];
+    policy_image(group->row.image_id, group->row.release, image);
+    snapshot.group.image = image;
     autofree struct policy_alike *alike = reconcile_alike_elsewhere(r, group, &snapshot.group.alike_count);
     snapshot.group.alike = alike;
     for (size_t i = 0; i < count; i++) {

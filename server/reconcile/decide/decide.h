@@ -32,6 +32,7 @@ struct decide_item {
     struct approval approval;        /* the same */
     struct fleet_view live;
     char request_by[NAME_MAX_BYTES];
+    char image[POLICY_IMAGE_MAX];
     struct policy_node view;
     struct decision decision; /* what the policy says; fresh says whether it is to be stored */
     bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
