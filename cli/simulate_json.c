@@ -197,6 +197,8 @@ static json_t *run_json(const struct simulate_scenario *scenario, const struct s
         {"placesLost", o->racks_lost},
         {"approvalsAsked", o->approvals_asked},
         {"onlySaid", o->only_said},
+        {"lemons", o->lemons},
+        {"lemonsSound", o->lemons_sound},
         {"outMax", o->out_max},
         {"outAtEnd", o->out_end},
         {"outP50", o->out_p50},

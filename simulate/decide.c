@@ -228,6 +228,25 @@ static void count_rule(struct world *w, const struct decision *decision)
     rule->count = 1;
 }
 
+static bool is_made_lemon(const struct world *w, int32_t node)
+{
+    for (int32_t i = 0; i < w->lemon_count; i++)
+        if (w->lemons[i] == node)
+            return true;
+    return false;
+}
+
+/* Of each machine once: it is replaced, or a person is called. */
+static void count_lemon(struct world *w, int32_t node, const struct decision *decision)
+{
+    bool taken = decision->action == ACTION_REPLACE ||
+                 (decision->action == ACTION_SUPPORT && !fleet_trouble(w, node)->waits_for_person);
+    if (decision->rule != RULE_LEMON || !taken)
+        return;
+    w->out->lemons++;
+    w->out->lemons_sound += !is_made_lemon(w, node);
+}
+
 static int64_t drain_of(struct world *w, int32_t node, const struct decision *decision)
 {
     if (decision->urgency == URGENCY_NOW)
@@ -239,6 +258,7 @@ static int64_t drain_of(struct world *w, int32_t node, const struct decision *de
 static void follow(struct world *w, int32_t node, const struct decision *decision)
 {
     count_rule(w, decision);
+    count_lemon(w, node, decision);
     switch (decision->action) {
     case ACTION_RESET:
         repair_begin(w, node, OPERATION_KIND_RESET, drain_of(w, node, decision), class_of(w, node, decision->code));

@@ -246,9 +246,11 @@ struct simulate_loss_outcome {
 struct simulate_outcome {
     int64_t faults, interruptions, planned, verdicts, decisions, resets, reboots, replaces, people, held, drains;
     int64_t breaker_opened, racks_lost, ops_failed;
-    int64_t by_people;                                        /* cases that people have dealt with by the end */
-    int64_t no_capacity, provision_failed, protections;       /* refused; did not come up; groups protected for that */
-    int64_t approvals_asked, only_said;                       /* questions; faults whose mode lets nothing be done */
+    int64_t by_people;                                  /* cases that people have dealt with by the end */
+    int64_t no_capacity, provision_failed, protections; /* refused; did not come up; groups protected for that */
+    int64_t approvals_asked, only_said;                 /* questions; faults whose mode lets nothing be done */
+    int64_t lemons,
+        lemons_sound; /* machines that the lemon rule took, and of them those that fail no more often than others */
     struct simulate_loss_outcome losses[SIMULATE_LOSSES_MAX]; /* the first of them */
     size_t loss_count;
     struct simulate_class classes[SIMULATE_FAULTS_MAX + 1]; /* the last: racks, drains */

@@ -204,6 +204,20 @@ static int64_t count_of(enum decision_rule rule)
     return 0;
 }
 
+/* A healthy fleet loses no machine by the lemon rule, and one with a place that fails over and over loses that. */
+static void test_lemons_are_counted(void **state)
+{
+    (void)state;
+    const char *const healthy[] = {"nodes=500", "time=90d", NULL};
+    run_by("version: 1\n", healthy);
+    assert_int_equal(outcome.lemons, 0);
+    const char *const lemons[] = {"nodes=500", "time=90d", "lemons=1", "lemonFactor=400", NULL};
+    run_by("version: 1\n", lemons);
+    assert_true(outcome.lemons > 0);
+    assert_int_equal(outcome.lemons, count_of(RULE_LEMON));
+    assert_true(outcome.lemons_sound < outcome.lemons);
+}
+
 /* A place that fails over and over: what it was repaired for comes again within hours. */
 static void test_probation(void **state)
 {
@@ -659,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_policy_settings_count),
         cmocka_unit_test(test_resets_are_tried_before_reboots),
         cmocka_unit_test(test_checkpoints_cost_and_save),
+        cmocka_unit_test(test_lemons_are_counted),
         cmocka_unit_test(test_probation),
         cmocka_unit_test(test_two_policies_meet_the_same_faults),
         cmocka_unit_test(test_without_repairs_jobs_wait),
