@@ -234,7 +234,7 @@ json_t *render_node(const struct db_node_row *row)
     json_put_time(json, "retryAt", row->node.retry_at);
     put_bool(json, "optedOut", row->node.opted_out);
     json_put_text(json, "attention", attention_text(row->node.attention));
-    put_bool(json, "waitsForPerson", node_waits_for_person(&row->node));
+    put_bool(json, "waitsForPerson", node_waits_for_person(&row->node, row->recovery, row->is_paused));
     if (row->instance.id == 0)
         return json;
     put_text(json, "instanceId", row->instance.instance_id);

@@ -186,7 +186,7 @@ static size_t wait_for_nodes(const struct page *page)
 {
     struct node_groups waiting;
     size_t i;
-    node_groups_make(page->nodes, true, page->paused, page->asked, &waiting);
+    node_groups_make(page->nodes, true, page->asked, &waiting);
     for (i = 0; i < waiting.count && i < PAGE_ROWS; i++) {
         const struct node_group *group = &waiting.groups[i];
         bool unheard = text_equal(text_of(group->first, "attention"), "unheard");
@@ -376,7 +376,7 @@ static void print_other_nodes(const struct page *page)
     static const struct cli_column columns[] = {{"COUNT", "count"}, {"NODES", "nodes"}, {"WHY", "why"}};
     struct node_groups others;
     auto_json json_t *rows = json_array();
-    node_groups_make(page->nodes, false, page->paused, NULL, &others);
+    node_groups_make(page->nodes, false, NULL, &others);
     for (size_t i = 0; i < others.count && i < PAGE_ROWS; i++) {
         json_t *row = json_object();
         autofree char *names = node_group_names(&others.groups[i]);

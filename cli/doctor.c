@@ -11,6 +11,7 @@
 
 #define CERTIFICATE_WARN_MS (30 * MS_PER_DAY)
 #define SKEW_SINCE_MS (7 * MS_PER_DAY)
+#define BACKUP_WARN_MS (7 * MS_PER_DAY)
 #define NAMES_WIDTH 60
 
 struct doctor {
@@ -99,6 +100,29 @@ static int look_at_webhooks(struct doctor *d)
             find(d, "error", "webhook", "", "hpctl webhook test", "webhook %s is %s: %s", text_of(item, "name"),
                  text_of(item, "state"), text_of(item, "error"));
     }
+    return rc;
+}
+
+/* Backups by hpctl or the REST API are in the audit log, which operators may read; who only looks is told nothing of them. */
+static int look_at_backups(struct doctor *d)
+{
+    char ago[CLOCK_TEXT_MAX];
+    int64_t at;
+    auto_json json_t *version = NULL, *list = NULL;
+    int rc = get(d, "/v1/version", &version);
+    if (rc != CLI_EXIT_OK || text_equal(text_of(version, "role"), "viewer") ||
+        text_equal(text_of(version, "role"), "job"))
+        return rc;
+    rc = get(d, "/v1/audit?operation=backup.create&outcome=succeeded&limit=1", &list);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    const json_t *last = json_array_get(json_object_get(list, "items"), 0);
+    int64_t now = clock_wall_ms(clock_system());
+    if (last == NULL)
+        find(d, "warn", "backup", "", "hpctl backup FILE", "no backup was ever made with hpctl or the REST API");
+    else if (clock_parse(text_of(last, "at"), &at) == 0 && now - at > BACKUP_WARN_MS)
+        find(d, "warn", "backup", "", "hpctl backup FILE", "the last backup was made %s ago",
+             clock_format_duration(now - at, ago));
     return rc;
 }
 
@@ -269,7 +293,7 @@ static void print_findings(const struct doctor *d)
 int cli_doctor(struct cli *cli)
 {
     static int (*const looks[])(struct doctor * d) = {look_at_schedulers, look_at_certificate, look_at_webhooks,
-                                                      look_at_spares, look_at_clusters};
+                                                      look_at_backups,    look_at_spares,      look_at_clusters};
     auto_json json_t *findings = json_array();
     struct doctor d = {.cli = cli, .findings = findings};
     int rc = CLI_EXIT_OK;

@@ -114,22 +114,12 @@ static bool is_named(const json_t *names, const char *name)
     return false;
 }
 
-/* What the policy would have done with a node in service is done when the pause ends. */
-static bool waits_for_person(const json_t *node, bool paused)
-{
-    const char *attention = text_of(node, "attention");
-    if (paused && (text_equal(attention, "decided") || text_equal(attention, "downed")))
-        return false;
-    return json_is_true(json_object_get(node, "waitsForPerson"));
-}
-
-void node_groups_make(const json_t *nodes, bool waiting, bool paused, const json_t *skip,
-                      struct node_groups *ret_groups)
+void node_groups_make(const json_t *nodes, bool waiting, const json_t *skip, struct node_groups *ret_groups)
 {
     *ret_groups = (struct node_groups){0};
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         const json_t *node = json_array_get(nodes, i);
-        if (waits_for_person(node, paused) != waiting || is_named(skip, text_of(node, "name")))
+        if (json_is_true(json_object_get(node, "waitsForPerson")) != waiting || is_named(skip, text_of(node, "name")))
             continue;
         struct node_group *group = group_for(ret_groups, node);
         int64_t since = since_of(node);

@@ -20,10 +20,9 @@ struct node_groups {
     size_t count;
 };
 
-/* Of those nodes that wait for a person, or of the others, in the order in which they come. paused: the cluster is, and what was decided on
- * its nodes in service waits for that alone. skip: names of nodes to leave out, may be NULL. */
-void node_groups_make(const json_t *nodes, bool waiting, bool paused, const json_t *skip,
-                      struct node_groups *ret_groups);
+/* Of those nodes that wait for a person, as the server says, or of the others, in the order in which they come. skip: names of nodes to leave
+ * out, may be NULL. */
+void node_groups_make(const json_t *nodes, bool waiting, const json_t *skip, struct node_groups *ret_groups);
 void node_groups_free(struct node_groups *groups);
 /* "gpu-[1-4]", "gpu-7". Caller frees. */
 char *node_group_names(const struct node_group *group);

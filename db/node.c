@@ -15,7 +15,7 @@
     "n.person_hold_at"
 #define NODE_ROWS                                                                                    \
     "SELECT " NODE_COLUMNS ", " DB_INSTANCE_SELECT ", g.name, c.name, g.instance_type, g.provider, " \
-    "g.image_id, g.release, o.kind, d.id "                                                           \
+    "g.image_id, g.release, c.recovery, c.paused_at, o.kind, d.id "                                  \
     "FROM node n JOIN instance_group g ON g.id = n.group_id JOIN cluster c ON c.id = n.cluster_id "  \
     "LEFT JOIN instance i ON i.id = n.instance_row "                                                 \
     "LEFT JOIN operation o ON o.node_id = n.id AND o.state IN ('pending', 'running') "               \
@@ -133,6 +133,8 @@ static void node_row_read(struct db_query *q, void *arg)
     DB_GET_TEXT(q, row->provider);
     DB_GET_TEXT(q, row->image_id);
     DB_GET_TEXT(q, row->release);
+    DB_GET_ENUM(q, node_recovery, &row->recovery);
+    row->is_paused = db_get_i64(q) != 0;
     row->is_busy = !db_next_is_null(q);
     if (row->is_busy)
         DB_GET_ENUM(q, operation_kind, &row->busy_with);

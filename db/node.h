@@ -30,6 +30,8 @@ struct db_node_row {
     char group[NAME_MAX_BYTES], cluster[NAME_MAX_BYTES];
     char instance_type[NAME_MAX_BYTES], provider[NAME_MAX_BYTES];          /* the group's */
     char image_id[IMAGE_ID_MAX_BYTES], release[RELEASE_VERSION_MAX_BYTES]; /* that the group wants */
+    enum node_recovery recovery;                                           /* the cluster's … */
+    bool is_paused;                                                        /* … and whether a person holds it */
     bool is_busy;                                                          /* an operation is active */
     enum operation_kind busy_with;
     bool is_tested; /* deep health checks of that operation have begun, and not ended */

@@ -52,15 +52,19 @@ void node_move(struct node *node, enum node_state to, int64_t now_ms)
     node->attention = ATTENTION_NONE;
 }
 
-bool node_waits_for_person(const struct node *node)
+bool node_waits_for_person(const struct node *node, enum node_recovery recovery, bool paused)
 {
+    const enum attention attention = node->attention;
     if (node->opted_out)
         return false;
     if (node->state == NODE_STATE_FAILED)
         return true;
     if (node->state == NODE_STATE_HELD)
-        return node->person_hold != 0 && node->person_hold_row == node->instance_row;
-    return node->state == NODE_STATE_READY && node->attention != ATTENTION_NONE && node->attention != ATTENTION_HELD;
+        return recovery == NODE_RECOVERY_NONE ||
+               (node->person_hold != 0 && node->person_hold_row == node->instance_row);
+    if (paused && (attention == ATTENTION_DECIDED || attention == ATTENTION_DOWNED))
+        return false;
+    return node->state == NODE_STATE_READY && attention != ATTENTION_NONE && attention != ATTENTION_HELD;
 }
 
 const char *node_domain(const struct node *node, enum topology_level level)

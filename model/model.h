@@ -158,9 +158,10 @@ const char *node_domain(const struct node *node, enum topology_level level);
 void node_move(struct node *node, enum node_state to, int64_t now_ms);
 /* HELD or FAILED: out of service, with nothing at work on it. */
 bool node_is_out(const struct node *node);
-/* Nothing goes on with it until a person acts: a repair gave up, a decision left it to people, or what was seen while it is in service is
- * for people to judge. Not one that a person holds or has opted out: they know. */
-bool node_waits_for_person(const struct node *node);
+/* Nothing goes on with it until a person acts: a repair gave up, a decision left it to people, NodeRecovery None only marks it, or what
+ * was seen while it is in service is for people to judge. Not one that a person holds or has opted out: they know. While its cluster is
+ * paused, what was decided on a node in service waits for the pause's end alone. */
+bool node_waits_for_person(const struct node *node, enum node_recovery recovery, bool paused);
 
 struct instance {
     int64_t id, node_id;

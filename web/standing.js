@@ -8,8 +8,6 @@ import { lookOf, natural } from './looks.js';
 
 const CAUSES = 12; // so many different reasons are asked about
 const ALIKE = 2; // more approvals of one fault than that are one line
-const PERSON = new Set(['person-needed', 'failed', 'agent-not-seen', 'agent-never-seen', 'downed-by-scheduler', 'cordoned-only', 'held-by-others',
-  'slot-is-empty', 'repair-cancelled']);
 const known = new Map(); // explanations by node and what it stands on
 
 export async function standingOf(name) {
@@ -55,23 +53,23 @@ async function explained(cluster, node) {
   return known.get(key);
 }
 
-// Nodes that are not well, by cause: those that need a person, and those that heal by themselves.
+// Nodes that are not well, by cause: those that wait for a person, as the server says, and those that heal by themselves.
 export async function causesOf(cluster, nodes, approvals, incidents) {
   const asked = new Set(approvals.map((a) => a.node));
   const within = (n) => incidents.some((i) => n[i.level] === i.domain);
   const causes = new Map();
   for (const node of nodes) {
     const look = lookOf(node);
-    if (['ok', 'noted', 'leaving', 'repairing', 'coming'].includes(look) || asked.has(node.name) || within(node)) continue;
-    const key = `${look}:${plain(node.reason)}`;
-    if (!causes.has(key)) causes.set(key, { key, look, nodes: [] });
+    if (!node.waitsForPerson && ['ok', 'noted', 'leaving', 'repairing', 'coming'].includes(look)) continue;
+    if (asked.has(node.name) || within(node)) continue;
+    const key = `${look}:${node.waitsForPerson}:${plain(node.reason)}`;
+    if (!causes.has(key)) causes.set(key, { key, look, person: node.waitsForPerson, nodes: [] });
     causes.get(key).nodes.push(node);
   }
   const all = [...causes.values()].sort((a, b) => b.nodes.length - a.nodes.length);
   await Promise.all(all.slice(0, CAUSES).map(async (cause) => {
     cause.nodes.sort((a, b) => natural(a.name, b.name));
     cause.said = await explained(cluster, cause.nodes[0]);
-    cause.person = cause.said.explanation ? PERSON.has(cause.said.explanation) : cause.look === 'failed';
   }));
   return { person: all.filter((c) => c.person), itself: all.filter((c) => !c.person) };
 }

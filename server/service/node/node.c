@@ -28,6 +28,8 @@ static void row_of_place(const struct place *place, struct db_node_row *ret_row)
     memcpy(ret_row->provider, place->group.provider, sizeof(ret_row->provider));
     memcpy(ret_row->image_id, place->group.image_id, sizeof(ret_row->image_id));
     memcpy(ret_row->release, place->group.release, sizeof(ret_row->release));
+    ret_row->recovery = place->cluster.recovery;
+    ret_row->is_paused = place->cluster.paused_at != 0;
 }
 
 /* What may be absent stays zero. */

@@ -83,11 +83,14 @@ test('a backup of a running hpd is restored whole, and what is older, incomplete
   try {
     await world.create(1);
     await world.call('POST', '/v1/access-keys', { name: 'sdk', role: 'viewer' });
+    assert.match(hpctl(world, 'doctor').stdout, /no backup was ever made/);
     const made = hpctl(world, 'backup', file, '-o', 'json');
     assert.equal(made.status, 0, made.stderr);
     const { bytes, keyFingerprint } = JSON.parse(made.stdout);
     assert.equal(statSync(file).size, bytes);
     assert.equal(statSync(file).mode & 0o777, 0o600);
+    const healed = hpctl(world, 'doctor').stdout;
+    assert.ok(healed.length > 0 && !/backup/.test(healed), healed);
     assert.equal(hpctl(world, 'backup', file).status, 2, 'an existing file is left alone');
     await world.call('DELETE', '/v1/clusters/demo');
     await until('the cluster is gone', async () => (await names()).length === 0);

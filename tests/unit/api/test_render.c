@@ -57,6 +57,28 @@ static void test_what_waits_for_a_person(void **state)
     }
 }
 
+/* What its cluster says counts, too: marked under NodeRecovery None nothing follows, and a pause's end decides on what was seen. */
+static void test_what_waits_for_a_person_by_its_cluster(void **state)
+{
+    static const struct {
+        struct db_node_row row;
+        bool waits;
+    } cases[] = {
+        {{.node.state = NODE_STATE_HELD, .recovery = NODE_RECOVERY_NONE}, true},
+        {{.node.state = NODE_STATE_HELD, .node.opted_out = true, .recovery = NODE_RECOVERY_NONE}, false},
+        {{.node.state = NODE_STATE_READY, .recovery = NODE_RECOVERY_NONE}, false},
+        {{.node.state = NODE_STATE_READY, .node.attention = ATTENTION_DECIDED, .is_paused = true}, false},
+        {{.node.state = NODE_STATE_READY, .node.attention = ATTENTION_DOWNED, .is_paused = true}, false},
+        {{.node.state = NODE_STATE_READY, .node.attention = ATTENTION_UNHEARD, .is_paused = true}, true},
+        {{.node.state = NODE_STATE_FAILED, .is_paused = true}, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_json json_t *json = render_node(&cases[i].row);
+        assert_int_equal(json_is_true(json_object_get(json, "waitsForPerson")), cases[i].waits);
+    }
+}
+
 static void test_a_scheduler_is_shown_where_there_is_one(void **state)
 {
     struct service_cluster_view view = {
@@ -79,6 +101,7 @@ int main(void)
         cmocka_unit_test(test_texts_that_were_cut),
         cmocka_unit_test(test_what_is_not_there_is_left_out),
         cmocka_unit_test(test_what_waits_for_a_person),
+        cmocka_unit_test(test_what_waits_for_a_person_by_its_cluster),
         cmocka_unit_test(test_a_scheduler_is_shown_where_there_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static char *bad_day(bool paused)
         add_node(&nodes, name, "ready", "unheard", true, "agent silent since 2026-11-20T18:06:00.000Z");
     }
     add_node(&nodes, "gpu-50", "failed", "", true, "the machine did not come back within 20m after its reboot");
-    add_node(&nodes, "gpu-60", "ready", "decided", true, "recommended: reboot, for xid.79 on 0000:b9:00");
+    add_node(&nodes, "gpu-60", "ready", "decided", !paused, "recommended: reboot, for xid.79 on 0000:b9:00");
     add_node(&nodes, "gpu-40", "held", "", true, "a person has to approve the reboot");
     add_node(&nodes, "gpu-41", "held", "", false, "xid.79 on 0000:b9:00: budget, 1 of 1 in repair");
     add_node(&nodes, "gpu-42", "held", "", false, "xid.79 on 0000:4e:00: budget, 1 of 1 in repair");

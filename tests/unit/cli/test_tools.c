@@ -31,6 +31,8 @@ static const char *body_of(const struct world *world, const char *request)
         const char *path, *well, *sick;
     } bodies[] = {
         {"/v1/version", "{\"version\":\"1\",\"role\":\"operator\"}", NULL},
+        {"/v1/audit?operation=backup.create", "{\"items\":[{\"at\":\"2999-01-01T00:00:00.000Z\"}]}",
+         "{\"items\":[{\"at\":\"2020-01-01T00:00:00.000Z\"}]}"},
         {"/v1/schedulers", "{\"items\":[{\"name\":\"slurm\",\"state\":\"up\"}]}",
          "{\"items\":[{\"name\":\"slurm\",\"state\":\"down\",\"error\":\"refused\"}]}"},
         {"/v1/certificate", "{\"source\":\"none\"}",
@@ -130,6 +132,7 @@ static void the_doctor_finds_what_is_wrong(void **state)
         "hpctl scheduler describe slurm",
         "the server's certificate has ended",
         "no webhook is configured",
+        "the last backup was made ",
         "no machine of the inventory is a ready spare",
         "demo: the agents of 2 nodes are not seen: gpu-[1-2]",
         "demo: gpu-1 has a clock that is 9m behind",
@@ -151,7 +154,7 @@ static void the_doctor_finds_what_is_wrong(void **state)
     assert_null(strstr(text, "gpu-2 has a clock")); /* it is right again */
     assert_int_equal(run(&json, (const char *[]){"doctor", "-ojson", NULL}), CLI_EXIT_REFUSED);
     auto_json json_t *findings = json_loads(json, 0, NULL);
-    assert_int_equal(json_array_size(findings), 10);
+    assert_int_equal(json_array_size(findings), 11);
     assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "level")), "error");
     point_at_nothing();
 }
