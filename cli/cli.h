@@ -297,6 +297,12 @@ int cli_machine_release(struct cli *cli);
 int cli_lemon_list(struct cli *cli);
 int cli_node_hardware(struct cli *cli);
 int cli_node_known_hosts(struct cli *cli);
+int cli_node_ssh(struct cli *cli);
+int cli_node_ssh_config(struct cli *cli);
+/* "/v1/clusters/C/nodes/N" and what follows, of a node's name or of HyperPod's target. */
+int cli_node_path(struct cli *cli, const char *node, const char *suffix, char **ret_path);
+/* HyperPod's sagemaker-cluster:<id>_<group>-<instance>: NOT_FOUND when it is none, INVALID when it lacks a part. Caller frees both. */
+int cli_node_target(const char *node, char **ret_cluster, char **ret_node);
 int cli_node_explain(struct cli *cli);
 int cli_node_verdicts(struct cli *cli);
 int cli_node_opt_out(struct cli *cli);

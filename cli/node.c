@@ -2,17 +2,21 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/status.h"
 
 #include <unistd.h>
 
-/* "/v1/clusters/C/nodes/N" and what follows. */
-static int node_path(struct cli *cli, const char *node, const char *suffix, char **ret_path)
+int cli_node_path(struct cli *cli, const char *node, const char *suffix, char **ret_path)
 {
-    autofree char *cluster = NULL;
-    int rc = cli_cluster_name(cli, &cluster);
+    autofree char *cluster = NULL, *instance = NULL;
+    int rc = CLI_EXIT_OK, target = cli_node_target(node, &cluster, &instance);
+    if (target == STATUS_INVALID)
+        return cli_usage(cli, "a target is sagemaker-cluster:CLUSTER-ID_GROUP-INSTANCE-ID, not \"%s\"", node);
+    if (target != 0)
+        rc = cli_cluster_name(cli, &cluster);
     if (rc != CLI_EXIT_OK)
         return rc;
-    autofree char *c = cli_encode(cluster), *n = cli_encode(node);
+    autofree char *c = cli_encode(cluster), *n = cli_encode(instance != NULL ? instance : node);
     *ret_path = own_printf("/v1/clusters/%s/nodes/%s%s", c, n, suffix);
     return CLI_EXIT_OK;
 }
@@ -139,7 +143,7 @@ int cli_node_describe(struct cli *cli)
 {
     autofree char *path = NULL;
     auto_json json_t *node = NULL;
-    int rc = node_path(cli, cli->argument[0], "", &path);
+    int rc = cli_node_path(cli, cli->argument[0], "", &path);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "GET", path, NULL, NULL, &node);
     if (rc != CLI_EXIT_OK || cli_print_data(cli, node))
@@ -165,7 +169,7 @@ int cli_node_hardware(struct cli *cli)
         {"CHECK", "name"}, {"RESULT", "result"}, {"SINCE", "~since"}, {"WHY", "why"}};
     autofree char *path = NULL;
     auto_json json_t *machine = NULL;
-    int rc = node_path(cli, cli->argument[0], "/hardware", &path);
+    int rc = cli_node_path(cli, cli->argument[0], "/hardware", &path);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "GET", path, NULL, NULL, &machine);
     if (rc != CLI_EXIT_OK || cli_print_data(cli, machine))
@@ -213,7 +217,7 @@ int cli_node_explain(struct cli *cli)
 {
     autofree char *path = NULL;
     auto_json json_t *explanation = NULL;
-    int rc = node_path(cli, cli->argument[0], "/explanation", &path);
+    int rc = cli_node_path(cli, cli->argument[0], "/explanation", &path);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "GET", path, NULL, NULL, &explanation);
     if (rc != CLI_EXIT_OK || cli_print_data(cli, explanation))
@@ -234,7 +238,7 @@ int cli_node_verdicts(struct cli *cli)
     int64_t limit;
     int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
     if (rc == CLI_EXIT_OK)
-        rc = node_path(cli, cli->argument[0], "/verdicts", &base);
+        rc = cli_node_path(cli, cli->argument[0], "/verdicts", &base);
     if (rc != CLI_EXIT_OK)
         return rc;
     struct text path AUTO(text) = {0};
@@ -266,7 +270,7 @@ static int operate(struct cli *cli, const char *verb)
     int64_t timeout_ms;
     int rc = cli_parse_timeout(cli, &timeout_ms);
     if (rc == CLI_EXIT_OK)
-        rc = node_path(cli, cli->argument[0], suffix, &path);
+        rc = cli_node_path(cli, cli->argument[0], suffix, &path);
     if (rc != CLI_EXIT_OK)
         return rc;
     auto_json json_t *body = json_object();
@@ -305,7 +309,7 @@ int cli_node_report(struct cli *cli)
     int64_t count = 0;
     if (hours != NULL && text_parse_i64(hours, 1, INT64_C(2160), &count) != 0)
         return cli_usage(cli, "--hours is a number from 1 to 2160, not \"%s\"", hours);
-    int rc = node_path(cli, cli->argument[0], "/reports", &path);
+    int rc = cli_node_path(cli, cli->argument[0], "/reports", &path);
     if (rc != CLI_EXIT_OK)
         return rc;
     auto_json json_t *body = json_object();
@@ -376,7 +380,7 @@ int cli_node_remove(struct cli *cli)
             return cli_usage(cli, "nothing was removed");
     }
     if (rc == CLI_EXIT_OK)
-        rc = node_path(cli, cli->argument[0], "", &path);
+        rc = cli_node_path(cli, cli->argument[0], "", &path);
     if (rc != CLI_EXIT_OK)
         return rc;
     struct text full AUTO(text) = {0};
@@ -394,7 +398,7 @@ static int opt(struct cli *cli, bool out)
 {
     autofree char *path = NULL;
     auto_json json_t *node = NULL, *body = json_pack("{s:b}", "optedOut", (int)out);
-    int rc = node_path(cli, cli->argument[0], "", &path);
+    int rc = cli_node_path(cli, cli->argument[0], "", &path);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask(cli, "PATCH", path, body, NULL, &node);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, node))
@@ -421,7 +425,7 @@ int cli_inject_xid(struct cli *cli)
     if (cli->option[CLI_OPTION_NODE] == NULL)
         return cli_usage(cli, "inject xid needs --node NAME");
     autofree char *path = NULL;
-    int rc = node_path(cli, cli->option[CLI_OPTION_NODE], "/inject", &path);
+    int rc = cli_node_path(cli, cli->option[CLI_OPTION_NODE], "/inject", &path);
     if (rc != CLI_EXIT_OK)
         return rc;
     auto_json json_t *body = json_pack("{s:I}", "xid", (json_int_t)code), *reply = NULL;
