@@ -18,7 +18,8 @@ static const char SQL_LIST[] =
  * The order of the joins is said (CROSS JOIN): from the machine outwards, a few rows. Left to itself SQLite begins with the
  * operations of a state, which are as many as the fleet has had. */
 #define PAST(column)                                                                                                \
-    "SELECT o.id, o.node_id, o.kind, o.state, o.actor, mine.location, o.code, o.old_instance, o.new_instance, "     \
+    "SELECT o.id, o.node_id, o.kind, o.state, o.actor, o.cause, mine.location, o.code, o.old_instance, "            \
+    "o.new_instance, "                                                                                              \
     "o.created_at, o.started_at, o.finished_at, o.error, n.name FROM hardware mine CROSS JOIN hardware theirs ON "  \
     "theirs." column " = mine." column " AND theirs." column                                                        \
     " <> '' AND theirs.kind = mine.kind AND theirs.instance_row <> "                                                \
@@ -103,6 +104,7 @@ static void repair_read(struct db_query *q, void *row)
     DB_GET_ENUM(q, operation_kind, &operation->kind);
     DB_GET_ENUM(q, operation_state, &operation->state);
     DB_GET_TEXT(q, operation->actor);
+    DB_GET_ENUM(q, operation_cause, &operation->cause);
     DB_GET_TEXT(q, operation->device);
     DB_GET_TEXT(q, operation->code);
     DB_GET_TEXT(q, operation->old_instance);

@@ -11,8 +11,8 @@
     "SELECT id, uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, code, "     \
     "old_instance, new_instance, old_boot, cancel_asked, cancelled_by, created_at, started_at, finished_at, error, " \
     "cluster, "                                                                                                      \
-    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, cleared_by_reset_at FROM "   \
-    "operation "
+    "nodes_wanted, nodes_in_service, nodes_failed, nodes_left, job_signal, job_wait_ms, cleared_by_reset_at, "       \
+    "cause, retests FROM operation "
 #define OPERATION_IS_ACTIVE "state IN ('pending', 'running') "
 /* ?1 scope, ?2 state ("" for any), ?3 the cursor, ?4 limit, ?5 kind ("" for any). */
 #define OPERATION_KIND "AND (?5 = '' OR kind = ?5) "
@@ -23,7 +23,8 @@ static const char SQL_INSERT[] =
     "INSERT INTO operation (uid, cluster_id, node_id, decision_id, kind, state, urgency, key, reason, actor, device, "
     "code, old_instance, new_instance, old_boot, cancel_asked, cancelled_by, created_at, started_at, finished_at, "
     "error, cluster, "
-    "job_signal, job_wait_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "job_signal, job_wait_ms, cause, retests) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, ?, ?, ?)";
 static const char SQL_GET[] = OPERATION_SELECT "WHERE uid = ?";
 static const char SQL_GET_ROW[] = OPERATION_SELECT "WHERE id = ?";
 static const char SQL_BY_KEY[] = OPERATION_SELECT "WHERE key = ?";
@@ -178,6 +179,8 @@ static void operation_read(struct db_query *q, void *row)
     DB_GET_ENUM(q, job_signal, &operation->job_signal);
     operation->job_wait_ms = db_get_i64(q);
     operation->cleared_by_reset_at = db_get_i64(q);
+    DB_GET_ENUM(q, operation_cause, &operation->cause);
+    operation->retests = db_get_i64(q);
     operation->try_count = 0;
     if (db_query_status(q) == 0) {
         int status = steps_read(q->tx, operation);
@@ -216,6 +219,8 @@ static int row_insert(struct db_tx *tx, const struct operation *operation, int64
     db_bind_name(&q, operation->cluster);
     db_bind_text(&q, job_signal_text(operation->job_signal));
     db_bind_i64(&q, operation->job_wait_ms);
+    db_bind_text(&q, operation_cause_text(operation->cause));
+    db_bind_i64(&q, operation->retests);
     return db_query_insert(&q, ret_id);
 }
 

@@ -370,6 +370,8 @@ struct operation {
     char actor[NAME_MAX_BYTES];    /* "policy", "token:<name>", "slurm:<user>" */
     char device[DEVICE_MAX_BYTES]; /* what the repair is for; "" when it is for the node */
     char code[CODE_MAX_BYTES];
+    enum operation_cause cause;
+    int64_t retests; /* bits of enum deep_check: what has failed and runs again before the node takes work */
     char old_instance[ID_INSTANCE_MAX], new_instance[ID_INSTANCE_MAX];
     char old_boot[BOOT_ID_MAX_BYTES];
     bool cancel_asked;

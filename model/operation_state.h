@@ -77,6 +77,19 @@ bool operation_is_of_cluster(enum operation_kind kind);
 /* Reset, reboot or replace: what a fault asks for. */
 bool operation_is_repair(enum operation_kind kind);
 
+/* Why it was asked for. */
+#define OPERATION_CAUSE_LIST(X)                                                      \
+    X(PERSON, "person")   /* somebody asked for it, at an API or in the scheduler */ \
+    X(FAULT, "fault")     /* the policy, for what is wrong with the node */          \
+    X(ABSENCE, "absence") /* the scheduler alone kept the node out, and hears it */  \
+    X(UPKEEP, "upkeep")   /* the loop: slots filled, emptied, updated, tested, held nodes that come back */
+enum operation_cause {
+#define X(SYMBOL, text) OPERATION_CAUSE_##SYMBOL,
+    OPERATION_CAUSE_LIST(X)
+#undef X
+};
+ENUM_DECLARE(operation_cause);
+
 /*
  * The steps. Which kind has which, in order, is operation_steps() below.
  *   mark       scheduler: no new work, state=fail with the exact reason

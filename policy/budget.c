@@ -14,10 +14,8 @@
 
 enum fault_class policy_repair_class(const char *code)
 {
-    if (code == NULL || code[0] == '\0' || text_equal(code, POLICY_CODE_OPERATOR))
+    if (code == NULL || code[0] == '\0')
         return FAULT_CLASS_NONE;
-    if (text_equal(code, POLICY_CODE_UNREACHABLE))
-        return FAULT_CLASS_UNREACHABLE;
     enum fault_class fault = fault_class_of(code);
     return fault == FAULT_CLASS_APPLICATION ? FAULT_CLASS_GPU : fault; /* only its rate can have led to a repair */
 }

@@ -113,8 +113,6 @@ void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct f
 struct policy_outcome policy_after_weak_findings(const struct folded *folded);
 /* Whether what was seen then was there as soon as drivers and services may be up. */
 bool policy_is_from_boot(const struct policy_node *node, int64_t since);
-/* Whether many nodes may show this for one reason that is no node's: heat, a line, a file server, a switch. */
-bool policy_is_of_a_place(const char *code);
 struct candidate;
 /* What has lasted on too many nodes to be theirs asks for no repair of each. */
 void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);

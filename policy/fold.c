@@ -342,14 +342,14 @@ static void find_company(const struct finding *findings, size_t count, size_t le
 /* Double-bit ECC: with a remapped or contained row the jobs may finish, unless something was not contained. */
 static void soften_by_company(const struct finding *findings, size_t from, size_t to, struct incident *incident)
 {
-    if (!text_equal(incident->lead.verdict->code, "xid.48"))
+    if (!fault_has_trait(incident->lead.verdict->code, FAULT_TRAIT_DOUBLE_BIT))
         return;
     bool contained = false;
     for (size_t i = from; i < to; i++) {
         const char *code = findings[i].verdict->code;
-        if (text_equal(code, "xid.95"))
+        if (fault_has_trait(code, FAULT_TRAIT_UNCONTAINED))
             return;
-        contained |= text_equal(code, "xid.63") || text_equal(code, "xid.64") || text_equal(code, "xid.94");
+        contained |= fault_has_trait(code, FAULT_TRAIT_CONTAINED);
     }
     if (contained)
         incident->lead.urgency = URGENCY_AFTER_JOBS;

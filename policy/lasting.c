@@ -120,26 +120,6 @@ struct policy_outcome policy_after_weak_findings(const struct folded *folded)
     return policy_person(RULE_WEAK_FINDINGS_TOGETHER, because, "nothing says which part a repair would be for");
 }
 
-bool policy_is_of_a_place(const char *code)
-{
-    static const char *const beginnings[] = {"net.link",          "net.ib.port",
-                                             "net.ib.rate",       "net.ib.errors",
-                                             "net.ib.flap",       "net.route",
-                                             "net.dns",           "net.errors",
-                                             "net.drops",         "net.tcp",
-                                             "efa.port",          "kernel.link",
-                                             "node.mount",        "node.clock",
-                                             "nvidia.clock",      "nvidia.temperature",
-                                             "node.temperat",     "node.power",
-                                             "kernel.therm",      "neuron.temperature",
-                                             "nvidia.imex",       "dcgm.health.thermal",
-                                             "dcgm.health.power", "dcgm.imex"};
-    for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
-        if (text_starts_with(code, beginnings[i]))
-            return true;
-    return false;
-}
-
 static bool is_together(const struct policy_snapshot *snapshot, int64_t a, int64_t b)
 {
     return (a > b ? a - b : b - a) <= snapshot->settings.incident_window_ms;
@@ -234,7 +214,7 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candida
         int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
         bool at_once = together >= settings->incident_nodes;
         bool most = alike * 2 >= snapshot->group.desired || (!candidate->lasting && alike > limit);
-        bool shared = policy_is_of_a_place(candidate->decision.code) || !candidate->lasting;
+        bool shared = fault_has_trait(candidate->decision.code, FAULT_TRAIT_OF_A_PLACE) || !candidate->lasting;
         if (candidate->node->person_hold != NULL) {
             if (alike >= settings->incident_nodes && (at_once || most))
                 tell_shared_since(snapshot, candidate, alike);

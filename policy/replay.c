@@ -35,7 +35,7 @@ static void take_group(const struct policy_replay *replay, struct policy_group *
 static void take_silence(const struct policy_replay *replay, struct policy_node *node)
 {
     const struct decision *d = replay->decision;
-    bool lost = text_equal(d->code, POLICY_CODE_UNREACHABLE);
+    bool lost = policy_repair_class(d->code) == FAULT_CLASS_UNREACHABLE;
     node->last_heartbeat_at = d->at;
     if (!lost && d->rule != RULE_NO_VERDICT)
         return;
@@ -125,7 +125,7 @@ struct policy_repair policy_replay_repair(const struct operation *op)
         .boot_id = op->old_boot,
         .succeeded = op->state == OPERATION_STATE_SUCCEEDED,
         .not_cleared = is_not_cleared(op),
-        .by_person = !text_equal(op->actor, "policy"),
+        .by_person = op->cause == OPERATION_CAUSE_PERSON,
         .error = op->error,
     };
 }

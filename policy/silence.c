@@ -61,7 +61,7 @@ bool policy_silence_lets(const struct policy_snapshot *snapshot, struct policy_m
     const struct policy_settings *settings = &snapshot->settings;
     int64_t desired = snapshot->group.desired, limit = policy_breaker_limit(settings, desired);
     char why[REASON_MAX_BYTES];
-    if (!text_equal(decision->code, POLICY_CODE_UNREACHABLE))
+    if (policy_repair_class(decision->code) != FAULT_CLASS_UNREACHABLE)
         return true;
     if (missed->all < 0)
         count_missed(snapshot, missed);

@@ -38,13 +38,13 @@ int64_t policy_suspected_at(const struct policy_node *node, int64_t now_ms)
         if (!counts(node, verdict, now_ms))
             continue;
         bool lately = now_ms - verdict->received_at < WITHIN_MS;
-        if (text_equal(verdict->code, "report.suspected") && verdict->received_at > said_at)
+        if (fault_has_trait(verdict->code, FAULT_TRAIT_SUSPECTED) && verdict->received_at > said_at)
             said_at = verdict->received_at;
-        if (text_equal(verdict->code, "report.job-failed") && lately) {
+        if (fault_has_trait(verdict->code, FAULT_TRAIT_JOB_FAILED) && lately) {
             users += is_first(node, i, now_ms);
             users_at = verdict->received_at > users_at ? verdict->received_at : users_at;
         }
-        if (text_equal(verdict->code, "report.straggler") && lately) {
+        if (fault_has_trait(verdict->code, FAULT_TRAIT_STRAGGLER) && lately) {
             jobs += is_first(node, i, now_ms);
             jobs_at = verdict->received_at > jobs_at ? verdict->received_at : jobs_at;
         }

@@ -7,7 +7,7 @@
  */
 #include "policy/faults/faults.h"
 
-#include "base/text.h"
+#include "base/own.h"
 
 #include <string.h>
 
@@ -33,20 +33,18 @@ static const struct class_rule defaults[] = {
     }
     REST("xid", GPU),     REST("sxid", FABRIC), REST("nvidia", GPU),    REST("dcgm", GPU), REST("neuron", ACCELERATOR),
     REST("efa", NETWORK), REST("net", NETWORK), REST("custom", CUSTOM),
-#undef REST
 };
 
-/* Asked some times for each decision: where the word would end tells nearly all rules apart, without a comparison. */
-static bool covers(const char *rule, size_t rule_len, const char *code, size_t len)
-{
-    return rule_len <= len && (code[rule_len] == '\0' || code[rule_len] == '.') && memcmp(rule, code, rule_len) == 0;
-}
+/* Of rows that ask for nothing: a test that could not be run says nothing about the device. */
+static const struct class_rule ignored[] = {REST("dcgm", SOFTWARE)};
+#undef REST
 
+/* Asked some times for each decision: where the word would end tells nearly all rules apart, without a comparison. */
 static enum fault_class find(const struct class_rule *rules, size_t count, const char *code)
 {
     const size_t len = strlen(code);
     for (size_t i = 0; i < count; i++)
-        if (covers(rules[i].code, rules[i].len, code, len))
+        if (fault_word_covers(rules[i].code, rules[i].len, code, len))
             return rules[i].fault;
     return FAULT_CLASS_UNKNOWN;
 }
@@ -56,8 +54,10 @@ enum fault_class fault_class_of(const char *code)
     const struct fault_row *row = fault_find(code);
     if (row != NULL && row->action == ACTION_CLASS_APP)
         return FAULT_CLASS_APPLICATION;
-    if (row != NULL && row->action == ACTION_CLASS_IGNORE && text_starts_with(code, "dcgm."))
-        return FAULT_CLASS_SOFTWARE; /* a test that could not be run says nothing about the device */
-    enum fault_class fault = find(exceptions, sizeof(exceptions) / sizeof(exceptions[0]), code);
-    return fault != FAULT_CLASS_UNKNOWN ? fault : find(defaults, sizeof(defaults) / sizeof(defaults[0]), code);
+    enum fault_class fault = FAULT_CLASS_UNKNOWN;
+    if (row != NULL && row->action == ACTION_CLASS_IGNORE)
+        fault = find(ignored, ARRAY_LEN(ignored), code);
+    if (fault == FAULT_CLASS_UNKNOWN)
+        fault = find(exceptions, ARRAY_LEN(exceptions), code);
+    return fault != FAULT_CLASS_UNKNOWN ? fault : find(defaults, ARRAY_LEN(defaults), code);
 }

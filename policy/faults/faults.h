@@ -66,6 +66,22 @@ bool fault_bars_launch(const char *code);
 /* What is broken when this code is seen; also for codes that no table has ("xid.999" is a GPU's). */
 enum fault_class fault_class_of(const char *code);
 
+/* What else is known of codes (trait.def). Codes are compared in this room and nowhere else. */
+enum fault_trait {
+    FAULT_TRAIT_OF_A_PLACE, /* many nodes may show it for one reason that is no node's: heat, a line, a file server, a switch */
+    FAULT_TRAIT_TESTED_ALONE, /* a failed deep test that one node can run again */
+    FAULT_TRAIT_DOUBLE_BIT,   /* of memory: its companions say how urgent it is */
+    FAULT_TRAIT_CONTAINED,    /* such a companion: a row was remapped, or the error contained */
+    FAULT_TRAIT_UNCONTAINED,
+    FAULT_TRAIT_SUSPECTED, /* what a report says */
+    FAULT_TRAIT_JOB_FAILED,
+    FAULT_TRAIT_STRAGGLER,
+    FAULT_TRAIT_ANSWERED_BY_TEST, /* such a report, until a deep check has passed */
+};
+bool fault_has_trait(const char *code, enum fault_trait trait);
+/* Whether the word is the code or the beginning of it, up to a point: "node.disk" covers "node.disk.full". */
+bool fault_word_covers(const char *word, size_t word_len, const char *code, size_t len);
+
 /* No finding of this code costs a node or colours its health, however often it comes and whatever its line says: it is there
  * to be read. False for codes that no table has. */
 bool fault_is_inert(const char *code);

@@ -21,16 +21,10 @@ static const char *const bars[] = {
 #undef BARS
 };
 
-static bool covers(const char *words, const char *code)
-{
-    size_t len = strlen(words);
-    return strncmp(words, code, len) == 0 && (code[len] == '\0' || code[len] == '.');
-}
-
 const char *fault_return_checks(const char *code)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (covers(rows[i].code, code))
+        if (fault_word_covers(rows[i].code, strlen(rows[i].code), code, strlen(code)))
             return rows[i].checks;
     return "";
 }
@@ -43,7 +37,7 @@ const char *fault_launch_checks(void)
 bool fault_bars_launch(const char *code)
 {
     for (size_t i = 0; i < sizeof(bars) / sizeof(bars[0]); i++)
-        if (covers(bars[i], code))
+        if (fault_word_covers(bars[i], strlen(bars[i]), code, strlen(code)))
             return true;
     return false;
 }

@@ -232,6 +232,7 @@ static void operation_fill(struct turn *turn, struct rnode *node, const struct n
                              .kind = wanted->kind,
                              .state = OPERATION_STATE_PENDING,
                              .urgency = wanted->urgency,
+                             .cause = wanted->cause,
                              .created_at = turn->now};
     if (wanted->uid != NULL)
         text_copy_cut(op->uid, sizeof(op->uid), wanted->uid);
@@ -250,11 +251,13 @@ static void operation_fill(struct turn *turn, struct rnode *node, const struct n
     }
     int count;
     const enum step_kind *kinds = operation_steps(wanted->kind, &count);
-    bool recheck = wanted->kind == OPERATION_KIND_REBOOT && text_starts_with(op->code, "deep.");
+    bool repairs = wanted->kind == OPERATION_KIND_REBOOT || wanted->kind == OPERATION_KIND_REPLACE;
+    if (repairs && fault_has_trait(op->code, FAULT_TRAIT_TESTED_ALONE))
+        op->retests = SM_BIT(DEEP_CHECK_STRESS);
     for (int i = 0; i < count; i++) {
         add_step(op, kinds[i]);
-        if (recheck && kinds[i] == STEP_KIND_JOIN)
-            add_step(op, STEP_KIND_CHECK); /* what failed is tested again before the node takes work */
+        if (op->retests != 0 && wanted->kind == OPERATION_KIND_REBOOT && kinds[i] == STEP_KIND_JOIN)
+            add_step(op, STEP_KIND_CHECK);
     }
 }
 

@@ -73,6 +73,7 @@ int turn_node_write(struct turn *turn, struct rnode *node, const struct node *ro
 struct new_operation {
     enum operation_kind kind;
     enum urgency urgency;
+    enum operation_cause cause;
     const char *key, *reason, *actor;
     const char *code;                /* what it is about, where no decision says that; NULL: nothing */
     const char *uid;                 /* NULL: a new one */

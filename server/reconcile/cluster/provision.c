@@ -389,6 +389,7 @@ static int remove_node(struct turn *turn, const struct provision *p, struct rnod
                                            .urgency = p->takes_down ? URGENCY_NOW : URGENCY_AFTER_JOBS,
                                            .key = key,
                                            .reason = why,
+                                           .cause = OPERATION_CAUSE_UPKEEP,
                                            .actor = ACTOR_POLICY};
     return status != 0 ? status : start(turn, node, &row, &deletion);
 }
@@ -410,6 +411,7 @@ static int update_node(struct turn *turn, struct rnode *node, const struct rollo
                                          .urgency = URGENCY_AFTER_JOBS,
                                          .key = key,
                                          .reason = reason,
+                                         .cause = OPERATION_CAUSE_UPKEEP,
                                          .actor = ACTOR_POLICY};
     return start(turn, node, &row, &update);
 }

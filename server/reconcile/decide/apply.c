@@ -143,6 +143,7 @@ static int fill_slot(struct apply *a)
     const struct new_operation launch = {.kind = OPERATION_KIND_LAUNCH,
                                          .urgency = URGENCY_NOW,
                                          .key = key,
+                                         .cause = OPERATION_CAUSE_UPKEEP,
                                          .reason = "the slot is empty",
                                          .actor = ACTOR_POLICY};
     return start_operation(a, &launch);
@@ -156,6 +157,7 @@ static int empty_slot(struct apply *a)
     const struct new_operation empty = {.kind = OPERATION_KIND_DELETE,
                                         .urgency = cluster_goes ? URGENCY_NOW : URGENCY_AFTER_JOBS,
                                         .key = key,
+                                        .cause = OPERATION_CAUSE_UPKEEP,
                                         .reason = cluster_goes ? "the cluster is being deleted" : "the node is deleted",
                                         .actor = ACTOR_POLICY};
     return start_operation(a, &empty);
@@ -193,6 +195,7 @@ static int bring_back(struct apply *a)
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
                                           .urgency = URGENCY_NOW,
                                           .key = key,
+                                          .cause = OPERATION_CAUSE_UPKEEP,
                                           .reason = "what held the node is over",
                                           .actor = ACTOR_POLICY};
     return start_operation(a, &release);
@@ -215,6 +218,7 @@ static int give_back_again(struct apply *a)
                                           .key = key,
                                           .reason = reason,
                                           .code = POLICY_CODE_ABSENCE,
+                                          .cause = OPERATION_CAUSE_ABSENCE,
                                           .actor = ACTOR_POLICY};
     return start_operation(a, &release);
 }
@@ -303,7 +307,7 @@ static bool is_approved(const struct apply *a, const struct decision *d)
 
 static int begin_repair(struct apply *a, struct decision *d)
 {
-    bool asked = text_equal(d->code, POLICY_CODE_OPERATOR);
+    bool asked = d->rule == RULE_OPERATOR_REQUEST;
     char key[KEY_MAX_BYTES], reason[REASON_MAX_BYTES];
     snprintf(key, sizeof(key), "repair/%" PRId64, d->id);
     out_reason(d, reason);
@@ -315,6 +319,7 @@ static int begin_repair(struct apply *a, struct decision *d)
         .urgency = d->urgency,
         .key = key,
         .reason = reason,
+        .cause = asked ? OPERATION_CAUSE_PERSON : OPERATION_CAUSE_FAULT,
         .actor = asked ? a->item->request_by : ACTOR_POLICY,
         .uid = is_approved(a, d) ? a->item->approval.uid : NULL,
         .decision = d,

@@ -98,8 +98,9 @@ static bool is_about(const struct approval *open, enum action action, const stru
  * does not answer, nothing is said of a node that nobody hears. That is no reason to take the question back, or the approval. */
 static bool is_still_unheard(const struct decide_item *item, const struct approval *open, const struct decision *said)
 {
-    return text_equal(open->code, POLICY_CODE_UNREACHABLE) && (said == NULL || said->action <= ACTION_WATCH) &&
-           item->live.last_heartbeat_at <= open->asked_at && !item->view.scheduler_responding;
+    return policy_repair_class(open->code) == FAULT_CLASS_UNREACHABLE &&
+           (said == NULL || said->action <= ACTION_WATCH) && item->live.last_heartbeat_at <= open->asked_at &&
+           !item->view.scheduler_responding;
 }
 
 int reconcile_approval(struct turn *turn, const struct decide_item *item, const struct decision *stored)

@@ -259,7 +259,7 @@ static int count_absence(const void *row, void *arg)
 {
     struct absences *absences = arg;
     const struct operation *op = row;
-    absences->count += op->created_at > absences->since && text_equal(op->code, POLICY_CODE_ABSENCE) &&
+    absences->count += op->created_at > absences->since && op->cause == OPERATION_CAUSE_ABSENCE &&
                        !is_of_incident(absences, op->created_at);
     return op->created_at <= absences->since || absences->count >= policy_absence_limit();
 }

@@ -101,6 +101,7 @@ static int begin(struct turn *turn, struct rnode *node, const struct node *row)
                                         .code = checks,
                                         .reason = is_suspected(node) ? "somebody suspects it: checked between jobs"
                                                                      : "idle: checked in the background",
+                                        .cause = OPERATION_CAUSE_UPKEEP,
                                         .actor = ACTOR_POLICY};
     struct deep_run run = {.cluster_id = row->cluster_id,
                            .node_id = node->id,

@@ -158,7 +158,7 @@ static enum step_result check_enter(struct work *w)
 {
     if (w->op.kind == OPERATION_KIND_CHECK)
         return STEP_GO_ON;
-    if (work_recheck(w) == 0 && !work_asks_hardware(w) && wanted_on_start(w) == 0)
+    if (w->op.retests == 0 && !work_asks_hardware(w) && wanted_on_start(w) == 0)
         return STEP_SKIP;
     if (w->op.kind == OPERATION_KIND_REPLACE ||
         w->op.kind == OPERATION_KIND_REBOOT) /* if it fails, the policy says what is next, as for any machine */
@@ -183,7 +183,7 @@ static enum step_result begin_on_start(struct work *w)
         return STEP_WAIT;
     }
     int64_t recurring = work_asks_hardware(w) ? work_recurring(w) : 0;
-    int64_t wanted = recurring | work_recheck(w) | (w->op.kind == OPERATION_KIND_REBOOT ? 0 : wanted_on_start(w));
+    int64_t wanted = recurring | w->op.retests | (w->op.kind == OPERATION_KIND_REBOOT ? 0 : wanted_on_start(w));
     if (wanted == 0) {
         work_say(w, "nothing asks for a test");
         return STEP_SKIP;

@@ -119,7 +119,7 @@ static bool is_for_the_cause(struct work *w)
     if (status == STATUS_NOT_FOUND)
         return true;
     work_did(w, status);
-    return status == 0 && text_equal(w->op.actor, ACTOR_POLICY) && text_equal(w->op.code, hold.code) &&
+    return status == 0 && w->op.cause == OPERATION_CAUSE_FAULT && text_equal(w->op.code, hold.code) &&
            text_equal(w->op.device, hold.device);
 }
 
@@ -198,9 +198,9 @@ static bool policy_decides_next(const struct work *w, enum step_kind failed)
     if (w->row.state != NODE_STATE_REPAIRING && w->row.state != NODE_STATE_VERIFYING)
         return false;
     bool asked = work_by_person(w) && (failed == STEP_KIND_JOIN || w->op.try_count == 0);
-    bool reboot = w->op.kind == OPERATION_KIND_REBOOT && text_equal(w->op.actor, ACTOR_POLICY) &&
+    bool reboot = w->op.kind == OPERATION_KIND_REBOOT && w->op.cause == OPERATION_CAUSE_FAULT &&
                   (failed == STEP_KIND_REBOOT || failed == STEP_KIND_JOIN) && !asked && !all_refused(&w->op);
-    bool reset = failed == STEP_KIND_RESET && text_equal(w->op.actor, ACTOR_POLICY);
+    bool reset = failed == STEP_KIND_RESET && w->op.cause == OPERATION_CAUSE_FAULT;
     bool gone_again = failed == STEP_KIND_VERIFY && work_is_absence(w);
     return reset || reboot || gone_again || w->relapsed;
 }

@@ -164,7 +164,7 @@ static int64_t verify_deadline(const struct work *w)
 
 bool work_is_absence(const struct work *w)
 {
-    return w->op.kind == OPERATION_KIND_RELEASE && text_equal(w->op.code, POLICY_CODE_ABSENCE);
+    return w->op.cause == OPERATION_CAUSE_ABSENCE;
 }
 
 static enum step_result verify_enter(struct work *w)

@@ -199,7 +199,7 @@ static struct rcall *let_go(struct work *w, const struct instance *target, bool 
     if (call == NULL)
         return NULL;
     call->broken = broken;
-    call->fault = broken && text_equal(w->op.actor, "policy");
+    call->fault = broken && w->op.cause == OPERATION_CAUSE_FAULT;
     text_copy_cut(call->why, sizeof(call->why), why);
     snprintf(call->key, sizeof(call->key), "terminate/%s", target->instance_id);
     return call;

@@ -22,8 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CODE_DEEP "deep."
-#define CODE_CONNECTIVITY "deep.connectivity"
 #define ACCELERATORS "nvidia neuron"
 #define CHECK_KMSG "kmsg"                 /* each agent that tells of checks tells of this one */
 #define HARDWARE_WAIT_MS (2 * MS_PER_MIN) /* the checks that tell of hardware begin within 30 s, and may take 40 */
@@ -123,15 +121,6 @@ bool work_checks_lack(struct work *w)
 
 /* --- deep checks that the past asks for -------------------------------------------------------- */
 
-/* A pair needs a partner, which a node that comes back alone has not: nothing is run again for that. */
-int64_t work_recheck(const struct work *w)
-{
-    bool repair = w->op.kind == OPERATION_KIND_REBOOT || w->op.kind == OPERATION_KIND_REPLACE;
-    if (!repair || !text_starts_with(w->op.code, CODE_DEEP) || text_equal(w->op.code, CODE_CONNECTIVITY))
-        return 0;
-    return SM_BIT(DEEP_CHECK_STRESS);
-}
-
 bool work_asks_hardware(const struct work *w)
 {
     return is_new_machine(w) && w->node->group->settings.policy.recurring >= POLICY_RECURRING_CHECK && tells_machine(w);
@@ -154,7 +143,7 @@ bool work_hardware_is_told(struct work *w)
 static int take_recurring(const void *row, void *arg)
 {
     const struct operation *op = &((const struct db_hardware_repair *)row)->operation;
-    bool downed = op->kind == OPERATION_KIND_REPLACE && text_equal(op->actor, ACTOR_POLICY);
+    bool downed = op->kind == OPERATION_KIND_REPLACE && op->cause == OPERATION_CAUSE_FAULT;
     if (!downed)
         return 0;
     *(struct operation *)arg = *op;

@@ -150,13 +150,9 @@ struct answering {
 
 static int take_suspicion(const void *row, void *arg)
 {
-    static const char *const codes[] = {"report.suspected", "report.job-failed", "report.straggler"};
     struct answering *answering = arg;
     const struct verdict *verdict = row;
-    bool found = false;
-    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
-        found = found || text_equal(verdict->code, codes[i]);
-    if (!found)
+    if (!fault_has_trait(verdict->code, FAULT_TRAIT_ANSWERED_BY_TEST))
         return 0;
     if (answering->count == answering->room) {
         answering->room = answering->room == 0 ? 64 : 2 * answering->room;

@@ -1,5 +1,6 @@
 /* Migrations: from nothing, step by step, a failing one, a changed one, a newer database. */
 #include "db_world.h"
+#include "model/deep.h"
 
 #include "db/governance.h"
 #include "model/governance_spec.h"
@@ -383,6 +384,39 @@ static void test_reports_of_what_is_at_work_are_known(void **state)
     db_tx_close(tx);
 }
 
+/* Rows as they were: the actor and the code said why. */
+static const char SQL_CAUSES_BEFORE[] =
+    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
+    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
+    "INSERT INTO operation (id, uid, cluster_id, cluster, kind, state, urgency, key, reason, actor, device, code, "
+    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error) "
+    "SELECT key + 1, 'o' || key, 1, 'a', json_extract(value, '$[0]'), 'failed', 'now', 'k' || key, '', "
+    "json_extract(value, '$[1]'), '', json_extract(value, '$[2]'), '', '', '', 0, 7, 7, 7, '' FROM json_each('["
+    "[\"reboot\", \"policy\", \"xid.79\"], [\"replace\", \"policy\", \"deep.dcgm\"], "
+    "[\"reboot\", \"policy\", \"deep.connectivity\"], [\"release\", \"policy\", \"node.reboot.unexpected\"], "
+    "[\"launch\", \"policy\", \"\"], [\"reboot\", \"slurm:ana\", \"operator\"], "
+    "[\"check\", \"token:ana\", \"InstanceStress\"], [\"reset\", \"policy\", \"deep.dcgm\"]]')";
+
+static void test_operations_get_their_cause(void **state)
+{
+    static const struct {
+        enum operation_cause cause;
+        int64_t retests;
+    } expected[] = {{OPERATION_CAUSE_FAULT, 0},  {OPERATION_CAUSE_FAULT, SM_BIT(DEEP_CHECK_STRESS)},
+                    {OPERATION_CAUSE_FAULT, 0},  {OPERATION_CAUSE_ABSENCE, 0},
+                    {OPERATION_CAUSE_UPKEEP, 0}, {OPERATION_CAUSE_PERSON, 0},
+                    {OPERATION_CAUSE_PERSON, 0}, {OPERATION_CAUSE_FAULT, 0}};
+    struct db db;
+    struct operation operation;
+    struct db_tx *tx = upgraded_from(*state, &db, 63, SQL_CAUSES_BEFORE);
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        MUST(db_operation_get_row(tx, (int64_t)i + 1, &operation));
+        assert_int_equal(operation.cause, expected[i].cause);
+        assert_int_equal(operation.retests, expected[i].retests);
+    }
+    db_tx_close(tx);
+}
+
 static const char SQL_DECISIONS_BEFORE[] =
     "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
     "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
@@ -653,6 +687,7 @@ int main(void)
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_facts_of_texts_become_columns),
         EMPTY_TEST(test_what_was_renamed_keeps_its_rows),
+        EMPTY_TEST(test_operations_get_their_cause),
         EMPTY_TEST(test_reports_of_what_is_at_work_are_known),
         EMPTY_TEST(test_rules_keep_their_decisions),
         EMPTY_TEST(test_who_cancelled_and_who_registered),

@@ -7,6 +7,8 @@ static struct operation full_operation(const struct node *node)
                                   .node_id = node->id,
                                   .decision_id = 31,
                                   .kind = OPERATION_KIND_REPLACE,
+                                  .cause = OPERATION_CAUSE_ABSENCE,
+                                  .retests = 3,
                                   .state = OPERATION_STATE_RUNNING,
                                   .urgency = URGENCY_NOW,
                                   .uid = "5f0c0d5e-0000-4000-8000-000000000001",
@@ -67,6 +69,8 @@ static void assert_same_operation(const struct operation *a, const struct operat
     assert_string_equal(a->actor, b->actor);
     assert_string_equal(a->device, b->device);
     assert_string_equal(a->code, b->code);
+    assert_int_equal(a->cause, b->cause);
+    assert_int_equal(a->retests, b->retests);
     assert_string_equal(a->old_instance, b->old_instance);
     assert_string_equal(a->new_instance, b->new_instance);
     assert_string_equal(a->old_boot, b->old_boot);

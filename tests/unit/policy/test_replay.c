@@ -146,6 +146,7 @@ static void probation(void **state)
     struct operation op = {.kind = OPERATION_KIND_REBOOT,
                            .state = OPERATION_STATE_SUCCEEDED,
                            .actor = "policy",
+                           .cause = OPERATION_CAUSE_FAULT,
                            .old_instance = "i-7",
                            .device = "0000:19:00",
                            .code = "xid.79",
@@ -192,6 +193,7 @@ static void texts_are_only_texts(void **state)
     struct operation op = {.kind = OPERATION_KIND_REPLACE,
                            .state = OPERATION_STATE_FAILED,
                            .actor = "policy",
+                           .cause = OPERATION_CAUSE_FAULT,
                            .error = "verify: said the provider, which has none",
                            .step_count = 1};
     (void)state;

@@ -29,6 +29,7 @@ static int tell(struct db_tx *tx, void *arg)
     struct operation op = {.cluster_id = node.cluster_id,
                            .node_id = told->node_id,
                            .kind = told->kind,
+                           .cause = told->actor != NULL ? OPERATION_CAUSE_PERSON : OPERATION_CAUSE_FAULT,
                            .state = told->state,
                            .created_at = told->at,
                            .started_at = told->at,
