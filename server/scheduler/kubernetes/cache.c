@@ -233,7 +233,7 @@ static int watch(struct kube_cache *cache)
     cache->line_status = 0;
     int status = kube_watch(&call, path, on_line, cache, IDLE_MS);
     cache->asked_pause_ms = call.pause_ms;
-    if (cache->line_status != 0) {
+    if (cache->line_status != 0 && call.http_status == 200) { /* the lines of a refusal are no changes */
         status = cache->line_status;
         snprintf(error, sizeof(error), "the watch of %s was ended: %s", cache->kind->path, status_meaning(status));
     }
