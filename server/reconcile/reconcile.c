@@ -237,6 +237,9 @@ void reconcile_stop(struct reconcile *r)
         return;
     inbox_stop(r->inbox);
     pthread_join(r->thread, NULL);
+    for (struct scheduler_link *link = r->links; link != NULL; link = link->next)
+        if (link->driver.ops->stop != NULL)
+            link->driver.ops->stop(link->driver.self);
     r->running = false;
 }
 

@@ -262,6 +262,8 @@ struct scheduler_ops {
 
     /* By what it is reached, for people; any thread. May be NULL. */
     void (*transport)(struct scheduler *s, char ret_transport[SCHEDULER_TRANSPORT_MAX]);
+    /* Calls under way end soon, whatever the backend does, and later ones at once: hpd ends. Any thread; may be NULL. */
+    void (*stop)(struct scheduler *s);
     void (*free)(struct scheduler *s); /* may be NULL */
 
     /* NULL: it has no such thing */

@@ -204,6 +204,11 @@ static void transport(struct scheduler *s, char ret_transport[SCHEDULER_TRANSPOR
     pthread_mutex_unlock(&s->lock);
 }
 
+static void stop(struct scheduler *s)
+{
+    kube_client_stop(s->client);
+}
+
 static void kubernetes_free(struct scheduler *s)
 {
     if (s == NULL)
@@ -269,6 +274,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
         .workloads = kube_workloads,
         .evict = kube_evict,
         .transport = transport,
+        .stop = stop,
         .free = kubernetes_free,
         .requests = &requests,
         .jobs = &jobs,
