@@ -17,11 +17,13 @@ static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id 
 static const char SQL_UPDATE[] =
     "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
     "image_id = ?, release = ?, provider_ref = ? WHERE id = ?";
-static const char SQL_KNOWN[] = "SELECT 1 FROM instance WHERE instance_id = ? AND state <> 'terminated'";
+static const char SQL_KNOWN[] = "SELECT 1 FROM instance WHERE instance_id = ?1 AND state <> 'terminated' "
+                                "AND (?2 = '' OR provider_ref = '' OR provider_ref = ?2)";
 static const char SQL_KNOWN_REF[] =
     "SELECT 1 FROM instance WHERE provider_ref = ? AND provider_ref <> '' AND state <> 'terminated' LIMIT 1";
 static const char SQL_LET_GO[] =
-    "SELECT 1 FROM instance i JOIN node n ON n.id = i.node_id WHERE i.instance_id = ? AND i.state = 'terminated' "
+    "SELECT 1 FROM instance i JOIN node n ON n.id = i.node_id WHERE i.instance_id = ?1 AND i.provider_ref = ?2 AND "
+    "i.state = 'terminated' "
     "AND n.instance_row IS NOT i.id AND NOT EXISTS (SELECT 1 FROM credential c WHERE c.node_id = i.node_id "
     "AND c.instance_id = i.instance_id) AND NOT EXISTS (SELECT 1 FROM machine_use u "
     "WHERE u.instance_id = i.instance_id AND u.given_back_at = 0)";
@@ -129,11 +131,14 @@ int db_instance_count(struct db_tx *tx, const char *provider, int64_t *ret_count
     return status == 0 ? db_query_status(&q) : status;
 }
 
-static int is_there(struct db_tx *tx, const char *sql, const char *text, bool *ret_there)
+/* ref: NULL where the query has one parameter. */
+static int is_there(struct db_tx *tx, const char *sql, const char *text, const char *ref, bool *ret_there)
 {
     auto_query struct db_query q;
     db_query_open(&q, tx, sql);
     db_bind_text(&q, text);
+    if (ref != NULL)
+        db_bind_text(&q, ref);
     int status = db_query_one(&q);
     *ret_there = status == 0;
     return status == STATUS_NOT_FOUND ? 0 : status;
@@ -142,14 +147,14 @@ static int is_there(struct db_tx *tx, const char *sql, const char *text, bool *r
 int db_instance_is_known(struct db_tx *tx, const char *instance_id, const char *ref, bool *ret_known)
 {
     bool known = false;
-    int status = is_there(tx, SQL_KNOWN, instance_id, &known);
+    int status = is_there(tx, SQL_KNOWN, instance_id, ref, &known);
     if (status == 0 && !known && ref[0] != '\0')
-        status = is_there(tx, SQL_KNOWN_REF, ref, &known);
+        status = is_there(tx, SQL_KNOWN_REF, ref, NULL, &known);
     *ret_known = known;
     return status;
 }
 
-int db_instance_was_let_go(struct db_tx *tx, const char *instance_id, bool *ret_let_go)
+int db_instance_was_let_go(struct db_tx *tx, const char *instance_id, const char *ref, bool *ret_let_go)
 {
-    return is_there(tx, SQL_LET_GO, instance_id, ret_let_go);
+    return is_there(tx, SQL_LET_GO, instance_id, ref, ret_let_go);
 }

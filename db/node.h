@@ -82,7 +82,7 @@ int db_instance_set_address(struct db_tx *tx, int64_t id, const char *address);
 /* Whether one that was not ended has this id, or this id of its provider ("": none). */
 int db_instance_is_known(struct db_tx *tx, const char *instance_id, const char *ref, bool *ret_known);
 /* Whether it was launched here and let go, and nothing of it is in use: it fills no slot, no agent of it is enrolled, no machine is it. */
-int db_instance_was_let_go(struct db_tx *tx, const char *instance_id, bool *ret_let_go);
+int db_instance_was_let_go(struct db_tx *tx, const char *instance_id, const char *ref, bool *ret_let_go);
 /* How many of that provider fill a slot. */
 int db_instance_count(struct db_tx *tx, const char *provider, int64_t *ret_count);
 

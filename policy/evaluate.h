@@ -231,7 +231,7 @@ struct candidate {
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
     bool held;       /* it was left to a person, and nothing else asks for anything */
-    bool lacking;    /* since its boot it lacks what a new machine needs to take work */
+    bool lacking;    /* since its boot it lacks software that an image has */
     bool unproven;   /* … and since its boot it lacks what a machine needs to take work at all */
     enum severity severity;
     int64_t since;    /* oldest evidence */

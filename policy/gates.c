@@ -242,7 +242,8 @@ static void ask_incident(const struct policy_snapshot *snapshot, struct candidat
         return;
     }
     const char *title = topology_level_title(incident->level);
-    if (candidate->node->person_hold != NULL) { /* the person's turn goes on when the place is back */
+    if (candidate->node->person_hold != NULL &&
+        outcome->action == ACTION_SUPPORT) { /* the person's turn goes on when the place is back */
         policy_gate(decision, GATE_INCIDENT, GATE_RESULT_NOT_ASKED, "the node is held for a person in any case");
         policy_add(decision, "It is one of %" PRId64 " nodes of the %s %s with incident %" PRId64 ".", incident->nodes,
                    title, incident->domain, incident->id);

@@ -1,6 +1,6 @@
 /*
- * An image that is at fault: machines that were launched from one image lack, since their boot, what a new machine needs to take work
- * (faults/launch.def), and so many of them show the same that it is none of theirs.
+ * An image that is at fault: machines that were launched from one image lack, since their boot, the software that a new machine needs to take
+ * work (the trait OF_AN_IMAGE), and so many of them show the same that it is none of theirs. What a dead device shows too is no image's.
  *
  * They are held, those that were in service before like the new ones, with the image's name. None is rebooted or replaced for it: a reboot
  * brings up the same image, and a new machine would have it, too. For the same reason nothing else of a group that wants that image is
@@ -91,13 +91,14 @@ static void hold(const struct policy_snapshot *snapshot, struct candidate *candi
         decision->retry_at = snapshot->now_ms + LOOK_AGAIN_MS;
 }
 
-/* Those that are held stay so until no second one is left: else each that is fixed would bring the rest back into service. */
+/* Those that are held for it stay so until no second one is left: else each that is fixed would bring the rest back into service. */
 static int64_t least_of(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     int64_t least = snapshot->settings.incident_nodes;
     if (least <= 0)
         return INT64_MAX;
-    return node->state == NODE_STATE_HELD && least > 2 ? 2 : least;
+    bool held = node->state == NODE_STATE_HELD && node->person_hold == NULL;
+    return held && least > 2 ? 2 : least;
 }
 
 void policy_hold_image(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count,
@@ -112,7 +113,7 @@ void policy_hold_image(const struct policy_snapshot *snapshot, struct candidate 
         int64_t of_image = count_of_image(snapshot, candidates, count, candidate->decision.code, image);
         if (of_image < least_of(snapshot, candidate->node))
             continue;
-        if (text_equal(image, text_or_empty(snapshot->group.image)))
+        if (candidate->node->person_hold == NULL && text_equal(image, text_or_empty(snapshot->group.image)))
             *ret_image = image;
         if (may_be_held(snapshot, candidate))
             hold(snapshot, candidate, of_image);

@@ -38,7 +38,8 @@ bool policy_outage_signal_of(const struct policy_settings *settings, const struc
 
 bool policy_incident_is_settled(const struct policy_settings *settings, int64_t nodes, int64_t affected)
 {
-    return affected < settings->incident_nodes || affected * 2 < nodes;
+    int64_t least = settings->incident_nodes < nodes ? settings->incident_nodes : nodes; /* a chassis may have two */
+    return affected < least || affected * 2 < nodes;
 }
 
 /* --- one level --------------------------------------------------------------------------------- */

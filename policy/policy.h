@@ -119,7 +119,7 @@ struct policy_alike {
     char code[CODE_MAX_BYTES];
     int64_t shown_at; /* since when it lasts, or when it came last */
     bool weak;        /* by a rate, because it has lasted, or it was left to a person for it */
-    bool lacking;     /* it lacks since its boot what a new machine needs to take work */
+    bool lacking;     /* since its boot it lacks software that an image has */
     char image[POLICY_IMAGE_MAX];
 };
 

@@ -154,15 +154,17 @@ static int take_index(struct net *net, const char *path, const char *below, cons
 
 /* --- the directory --------------------------------------------------------------------------------------------- */
 
-/* Caller frees; NULL when the server has none. */
+/* Caller frees; NULL when the server has none, which it may say by any refusal but that it cannot answer now. */
 static int look_for(struct net *net, const char *path, const char *name, char **ret_body)
 {
     autofree char *address = own_printf("%s/%s", path, name);
     const char *body;
     size_t len;
     int answer, status = net_ask(net, address, "", LIST_BYTES_MAX, &answer, &body, &len);
-    if (status == 0 && answer >= 500)
-        return net_get(net, address, "", LIST_BYTES_MAX, &body, &len); /* which says so */
+    if (status == 0 && (answer >= 500 || answer == 429 || answer == 408)) {
+        status = net_get(net, address, "", LIST_BYTES_MAX, &body, &len); /* once more, and then it is an error */
+        answer = 200;
+    }
     *ret_body = status == 0 && answer == 200 ? own_printf("%.*s", (int)len, body) : NULL;
     return status;
 }
@@ -174,6 +176,8 @@ static int fetch_directory(struct net *net, const struct lifecycle_job *job, con
     /* A server that has one page for everything says 200 of what is not there. */
     if (status == 0 && sums != NULL && strspn(sums, "0123456789abcdef") == SUM_LEN)
         return take_sums(net, path, sums);
+    if (status == 0 && sums != NULL && sums[strspn(sums, " \t\r\n")] != '<')
+        return net_say(net, STATUS_INVALID, SUMS, "its first line is not a checksum in small hexadecimal digits");
     if (status == 0)
         status = look_for(net, path, "", &index);
     if (status == 0 && index != NULL && is_index(index))

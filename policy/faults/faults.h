@@ -76,6 +76,7 @@ enum fault_trait {
     FAULT_TRAIT_SUSPECTED, /* what a report says */
     FAULT_TRAIT_JOB_FAILED,
     FAULT_TRAIT_STRAGGLER,
+    FAULT_TRAIT_OF_AN_IMAGE,      /* software that an image has or lacks; no broken device shows it */
     FAULT_TRAIT_ANSWERED_BY_TEST, /* such a report, until a deep check has passed */
 };
 bool fault_has_trait(const char *code, enum fault_trait trait);

@@ -144,7 +144,8 @@ enum readiness { READY, COMES, STOPS, LOST };
 static enum readiness gather_pod(struct job_turn *turn, int number)
 {
     const struct job_pod *pod = &turn->seen->pods[number];
-    if (!job_wants_pod(turn->spec, number) && (!pod->exists || !has_to_stop(pod) || is_stuck(turn, pod))) {
+    bool works = has_to_stop(pod) || (pod->agent == JOB_AGENT_UNKNOWN && pod->agent_heard && !pod->finished);
+    if (!job_wants_pod(turn->spec, number) && (!pod->exists || !works || is_stuck(turn, pod))) {
         let_go(turn, number);
         return LOST;
     }

@@ -107,9 +107,13 @@ static int read_run(struct launching *l, const struct ec2_answer *answer)
     return status;
 }
 
-/* In the subnet that memory has. *ret_certain: nothing was made. */
+/*
+ * In the subnet that memory has. *ret_certain: nothing was made. Of a launch that is repeated as its answer was lost, only the word that there is
+ * no capacity says so: EC2 has looked up the client token by then. Any other refusal is of the repeat alone.
+ */
 static int run_once(struct launching *l, bool *ret_certain)
 {
+    bool repeats = l->memory.step == EC2_STEP_SENT;
     AUTO(text) struct text form = {0};
     struct ec2_answer answer = {.data = NULL};
     *ret_certain = false;
@@ -124,7 +128,7 @@ static int run_once(struct launching *l, bool *ret_certain)
         status = status == 0 ? made(l) : status;
     } else if (answer.refusal.mismatch) {
         status = find_made(l);
-    } else if (answer.refusal.certain) {
+    } else if (answer.refusal.certain && (!repeats || status == STATUS_FULL)) {
         int kept = remember(l, EC2_STEP_NONE);
         *ret_certain = kept == 0;
         status = kept != 0 ? kept : status;
@@ -185,6 +189,11 @@ static int launch_open(struct launching *l)
     int status = find_earlier(l);
     if (status != STATUS_NOT_FOUND)
         return status;
+    if (l->memory.damaged) {
+        snprintf(l->ret_error, PROVIDER_ERROR_MAX,
+                 "%.150s cannot be read: EC2 may have made the instance. Remove the file if not", l->entry.path);
+        return STATUS_UNAVAILABLE;
+    }
     if (l->memory.step ==
         EC2_STEP_SENT) { /* the same again, before any other place: EC2 makes one for its client token */
         status = run_once(l, &certain);

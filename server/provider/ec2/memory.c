@@ -50,6 +50,7 @@ static void read_memory(const char *path, struct ec2_memory *ret_memory)
     if (status != 0 || json_parse(data, len, BYTES_MAX, &json, error) != 0 ||
         json_read(json, fields, ARRAY_LEN(fields), error) != 0 || ec2_step_parse(step, &memory.step) != 0) {
         ret_memory->step = EC2_STEP_SENT;
+        ret_memory->damaged = true;
         return;
     }
     *ret_memory = memory;

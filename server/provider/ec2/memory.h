@@ -31,6 +31,7 @@ struct ec2_memory {
     char subnet[EC2_SUBNET_MAX];   /* of a launch that was sent */
     char ref[EC2_ID_MAX];          /* what was made */
     char started_at[EC2_TIME_MAX]; /* of the machine, before it was stopped */
+    bool damaged;                  /* the file is there and cannot be read: SENT, and no more is known */
 };
 
 struct ec2_entry {

@@ -125,7 +125,7 @@ static int compare(struct db_tx *tx, void *arg)
         bool known = false, let_go = false;
         int status = db_instance_is_known(tx, listed->instance_id, listed->ref, &known);
         if (status == 0 && !known && comparing->call->provider.ops->ends_orphans)
-            status = db_instance_was_let_go(tx, listed->instance_id, &let_go);
+            status = db_instance_was_let_go(tx, listed->instance_id, listed->ref, &let_go);
         if (status != 0)
             return status;
         if (!known)

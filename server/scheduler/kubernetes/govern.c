@@ -426,9 +426,14 @@ static void bring_queues(struct governing *g, const struct scheduler_rule *rule,
                      *local = keeps ? NULL : kueue_local_queue(g->version, rule->team, rule->uid);
     bring(g, &(struct target){KUEUE_CLUSTER_QUEUE, rule->team, rule->uid, wanted}, answer);
     see_queue(g, rule->team, answer);
-    if (answer->outcome == SCHEDULER_OUTCOME_FAILED)
-        return; /* no queue to nowhere */
     bool is_held = held_find(g, KUEUE_LOCAL_QUEUE, rule->team) != NULL;
+    bool failed = answer->outcome == SCHEDULER_OUTCOME_FAILED;
+    if (failed && !is_held)
+        return;   /* no queue to nowhere */
+    if (failed) { /* the team's queue stays as it is */
+        bring(g, &(struct target){KUEUE_LOCAL_QUEUE, rule->team, rule->uid, NULL}, &one);
+        return;
+    }
     if (keeps || !is_held || has_namespace(g, rule->team, rule->uid, &one))
         bring(g, &(struct target){KUEUE_LOCAL_QUEUE, rule->team, rule->uid, local}, &one);
     join(answer, &one);

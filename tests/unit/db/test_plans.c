@@ -70,7 +70,7 @@ static void call_machines(struct db_tx *tx)
     db_machine_demands(tx, "rack", "", ignore, NULL);
     db_instance_count(tx, "rack", &count);
     db_instance_is_known(tx, "i", "ref", &known);
-    db_instance_was_let_go(tx, "i", &known);
+    db_instance_was_let_go(tx, "i", "ref", &known);
 }
 
 static void call_attempts(struct db_tx *tx)

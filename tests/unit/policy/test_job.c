@@ -444,6 +444,30 @@ static void test_a_person_scales_it(void **state)
     assert_int_equal(w->record->restarts + w->record->node_restarts, 0);
 }
 
+/* One answer that is missing is no reason to delete a pod whose workers save. */
+static void test_a_pod_that_saves_is_not_deleted(void **state)
+{
+    (void)state;
+    AUTO(world) struct world *w = elastic_world(1, 3, 1);
+    reach(w, JOB_RUNNING);
+    w->spec.elastic.most = 2;
+    step(w);
+    assert_int_equal(w->record->state, JOB_GATHERING);
+    for (int i = 0; i < 3; i++)
+        w->pods[i].agent = JOB_AGENT_STOPPING;
+    w->pods[2].agent = JOB_AGENT_UNKNOWN;
+    w->pods[2].agent_silent_ms = S;
+    step(w);
+    assert_true(w->pods[2].exists);
+    for (int i = 0; i < 3; i++)
+        w->pods[i].agent = JOB_AGENT_READY;
+    w->pods[2].agent_silent_ms = 0;
+    step(w);
+    assert_false(w->pods[2].exists);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 2);
+}
+
 static void test_a_smaller_size_at_the_start(void **state)
 {
     (void)state;
@@ -513,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_elastic_snoozes),
         cmocka_unit_test(test_elastic_sizes),
         cmocka_unit_test(test_a_person_scales_it),
+        cmocka_unit_test(test_a_pod_that_saves_is_not_deleted),
         cmocka_unit_test(test_a_smaller_size_at_the_start),
         cmocka_unit_test(test_a_person_restarts_it),
         cmocka_unit_test(test_a_record_of_another_shape),

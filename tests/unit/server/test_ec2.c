@@ -7,9 +7,11 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "server/provider/ec2/ec2.h"
 #include "tests/support/fake_ec2.h"
 
+#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -222,6 +224,54 @@ static void a_lost_answer_launches_nothing_twice(void **state)
     text_copy_cut(w->token, sizeof(w->token), "hfe_second"); /* EC2: the client token was used with other parameters */
     int status = launch(w, "launch/1", &made);
     for (int i = 0; i < 5 && status == STATUS_UNAVAILABLE; i++)
+        status = launch(w, "launch/1", &made);
+    assert_int_equal(status, 0);
+    assert_string_equal(made.ref, "i-00000000000000001");
+    assert_int_equal(w->ec2.count, 1);
+}
+
+/* What refuses the repeat says nothing of the first try, whose instance EC2 does not show yet. */
+static void a_refused_repeat_forgets_no_launch(void **state)
+{
+    struct world *w = *state;
+    struct provider_instance made = {.ref = ""};
+    lose(w, "RunInstances");
+    w->ec2.hide = 6;
+    assert_int_not_equal(launch_in(w, "launch/1", "us-west-2b", &made), 0);
+    assert_int_equal(w->ec2.count, 1);
+    refuse(w, "RunInstances", 401, "AuthFailure", 2);
+    assert_int_equal(launch(w, "launch/1", &made), STATUS_DENIED);
+    refuse(w, "", 0, "", 0); /* the first subnet is another one */
+    int status = launch(w, "launch/1", &made);
+    for (int i = 0; i < 5 && status == STATUS_UNAVAILABLE; i++)
+        status = launch(w, "launch/1", &made);
+    assert_int_equal(status, 0);
+    assert_string_equal(made.ref, "i-00000000000000001");
+    assert_int_equal(w->ec2.count, 1);
+}
+
+static int damage(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)ftw;
+    if (flag == FTW_F && strstr(path, "/calls/") != NULL && !text_ends_with(path, ".lock"))
+        assert_int_equal(truncate(path, 0), 0);
+    return 0;
+}
+
+/* A file that cannot be read: nothing is launched until EC2 shows what was made, or a person has looked. */
+static void a_damaged_memory_launches_nothing(void **state)
+{
+    struct world *w = *state;
+    struct provider_instance made = {.ref = ""};
+    lose(w, "RunInstances");
+    w->ec2.hide = 6;
+    assert_int_not_equal(launch(w, "launch/1", &made), 0);
+    assert_int_equal(nftw(w->dir, damage, 8, FTW_PHYS), 0);
+    assert_int_equal(launch(w, "launch/1", &made), STATUS_UNAVAILABLE);
+    assert_non_null(strstr(w->error, "cannot be read"));
+    assert_int_equal(w->ec2.count, 1);
+    int status = STATUS_UNAVAILABLE;
+    for (int i = 0; i < 10 && status == STATUS_UNAVAILABLE; i++)
         status = launch(w, "launch/1", &made);
     assert_int_equal(status, 0);
     assert_string_equal(made.ref, "i-00000000000000001");
@@ -625,6 +675,8 @@ int main(void)
 #define IN_WORLD(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         IN_WORLD(a_machine_is_launched_found_and_ended),
         IN_WORLD(a_lost_answer_launches_nothing_twice),
+        IN_WORLD(a_refused_repeat_forgets_no_launch),
+        IN_WORLD(a_damaged_memory_launches_nothing),
         IN_WORLD(a_launch_whose_answer_was_lost_is_ended_all_the_same),
         IN_WORLD(another_subnet_has_capacity),
         IN_WORLD(two_instances_of_one_machine_are_a_conflict),
