@@ -1,5 +1,6 @@
 /*
- * Who guesses tokens, credentials of agents or keys of the AWS API is answered late. Each address may be wrong some times at once and then once a second; beyond that its refusals wait. What is
+ * Refusals of wrong tokens, agent credentials and signatures are delayed. Each address may be wrong some times at once and then once a second;
+ * beyond that its refusals wait. What is
  * right is never slowed, so that nobody behind the same address is locked out. Loopback is exempt: there it is a proxy, or this machine.
  */
 #ifndef HOLDFAST_API_REFUSALS_H

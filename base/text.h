@@ -59,7 +59,7 @@ void text_copy_cut(char *dst, size_t size, const char *src);
 /* How many bytes of s, of at most max, make whole UTF-8 characters; for a printf: "%.*s", TEXT_FIT(s, max). */
 int text_fit(const char *s, size_t max);
 #define TEXT_FIT(s, max) text_fit(s, max), s
-/* len bytes as valid UTF-8 without what text_hidden_len knows, cut to fit: what goes into JSON, a database and terminals. */
+/* len bytes as valid UTF-8 control characters as blanks, Unicode marks of direction as '?', cut to fit: what goes into JSON, a database and terminals. */
 void text_copy_clean(char *dst, size_t size, const char *line, size_t len);
 /* No control characters (ASCII's) in it: it may go into logs and onto terminals. UTF-8 is the caller's to check. */
 bool text_is_clean(const char *s);

@@ -105,7 +105,7 @@ static void print_answer(struct cli *cli, const struct simulation *s)
     if (SIMULATION_MEAN(s, resets) > 0)
         field(cli, "Resets", "%.0f, beside these", SIMULATION_MEAN(s, resets));
     field(cli, "Lemons",
-          "%.0f machines were given up by the lemon rule, %.0f of them without failing more often than the others",
+          "%.0f replaced or left to a person by the lemon rule, of which %.0f fail no more often than the rest",
           SIMULATION_MEAN(s, lemons), SIMULATION_MEAN(s, lemons_sound));
     field(cli, "Back in service", "%.1f h after a fault", SIMULATION_MEAN(s, repair_hours_mean));
     field(cli, "Out of service", "%.1f nodes on average, %.0f at most, %.0f at the end", SIMULATION_MEAN(s, out_mean),

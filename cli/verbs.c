@@ -97,7 +97,7 @@ const struct cli_verb cli_verbs[] = {
     {"provider", "describe", "NAME", 1, 1, 0, cli_provider_describe,
      "one of them, with its last error and its last test"},
     {"provider", "test", "NAME", 1, 1, CLI_BIT(LAUNCH), cli_provider_test,
-     "try the contract on a provider of the kind command, and say what is wrong"},
+     "test the contract of a provider of the kind command or ec2"},
     {"machine", "list", "", 0, 0, LISTING | CLI_BIT(STATE), cli_machine_list,
      "the machines of the inventory: spares and whether each is ready, in use, at the bench"},
     {"machine", "add", "[NAME KEY=VALUE...]", 0, CLI_POSITIONAL_MAX, CLI_BIT(FILE), cli_machine_add,

@@ -67,7 +67,7 @@
     X(APPROVAL_EXPIRED, "approval-expired", "The approval, or the time to give it, ran out")                           \
     /* the limits of the group */                                                                                      \
     X(INCIDENT_HOLD, "incident-hold", "Many nodes of one place failed together: it is one incident")                   \
-    X(IMAGE_HOLD, "image-hold", "Machines of one image do not work: it is the image")                                  \
+    X(IMAGE_HOLD, "image-hold", "Machines of one image lack the same since their boot: the image is in doubt")         \
     X(MANY_SILENT, "many-silent", "Many nodes of the group are silent: what hears them is in doubt")                   \
     X(BREAKER_HOLD, "breaker-hold", "Too many nodes of the group failed: its breaker is open")                         \
     X(BUDGET_HOLD, "budget-hold", "The group has as many nodes in repair as it may")                                   \

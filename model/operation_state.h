@@ -78,10 +78,10 @@ bool operation_is_of_cluster(enum operation_kind kind);
 bool operation_is_repair(enum operation_kind kind);
 
 /* Why it was asked for. */
-#define OPERATION_CAUSE_LIST(X)                                                      \
-    X(PERSON, "person")   /* somebody asked for it, at an API or in the scheduler */ \
-    X(FAULT, "fault")     /* the policy, for what is wrong with the node */          \
-    X(ABSENCE, "absence") /* the scheduler alone kept the node out, and hears it */  \
+#define OPERATION_CAUSE_LIST(X)                                                       \
+    X(PERSON, "person")   /* somebody asked for it, at an API or in the scheduler */  \
+    X(FAULT, "fault")     /* the policy, for what is wrong with the node */           \
+    X(ABSENCE, "absence") /* only the scheduler kept the node out, and has it back */ \
     X(UPKEEP, "upkeep")   /* the loop: slots filled, emptied, updated, tested, held nodes that come back */
 enum operation_cause {
 #define X(SYMBOL, text) OPERATION_CAUSE_##SYMBOL,

@@ -357,7 +357,10 @@ static void explain_waiting(const struct policy_explanation_input *input, struct
         say(out, "It is looked at again now.");
     if (input->decision->rule == RULE_APPROVAL_NEEDED)
         step_approval(input, out);
-    step_repair(input, out);
+    if (input->decision->rule == RULE_IMAGE_HOLD)
+        step_node(input, out, "release", WHY_BACK);
+    else
+        step_repair(input, out);
     if (input->decision->rule == RULE_BREAKER_HOLD && input->group->breaker_opened_at > 0)
         step_resume(input, out,
                     "close the breaker: what failed until then counts no more, and repairs go on by the budget");

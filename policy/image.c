@@ -82,8 +82,8 @@ static void hold(const struct policy_snapshot *snapshot, struct candidate *candi
     say_what_it_shows(snapshot, candidate);
     policy_add(decision,
                "%" PRId64
-               " machines with the image %s show it since their boot, so the image is at fault: none of them is "
-               "rebooted or replaced for it.",
+               " machines with the image %s show it since their boot. The image is the likely cause: none of them is "
+               "rebooted or replaced for it. Give the group another image.",
                of_image, candidate->node->image);
     candidate->limited = candidate->lasting = candidate->weak = candidate->unproven = false;
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);

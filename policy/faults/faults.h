@@ -66,7 +66,7 @@ bool fault_bars_launch(const char *code);
 /* What is broken when this code is seen; also for codes that no table has ("xid.999" is a GPU's). */
 enum fault_class fault_class_of(const char *code);
 
-/* What else is known of codes (trait.def). Codes are compared in this room and nowhere else. */
+/* What else is known of codes (trait.def). The policy compares codes here, and outage signals in incident.c. */
 enum fault_trait {
     FAULT_TRAIT_OF_A_PLACE, /* many nodes may show it for one reason that is no node's: heat, a line, a file server, a switch */
     FAULT_TRAIT_TESTED_ALONE, /* a failed deep test that one node can run again */

@@ -339,7 +339,8 @@ static void workers_wait_for_the_controllers_address(void **state)
         sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
         struct operation_step step = step_of(&sim, "gpu-1", STEP_KIND_PREPARE);
         assert_int_equal(step.state, STEP_STATE_DONE);
-        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "No address of the group ctl"), !told);
+        assert_int_equal(
+            sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "Agents of the group ctl report no address"), !told);
         if (!told)
             assert_true(step.finished_at - step.started_at >= 15 * MS_PER_S);
         sim_close(&sim);
@@ -365,8 +366,9 @@ static void scripts_wait_for_the_addresses_of_other_groups(void **state)
         if (which == TOLD)
             snprintf(login->address, sizeof(login->address), "10.0.0.1");
         sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
-        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, "No address of the group login"),
-                         which != TOLD);
+        const char *said = which == NO_MACHINE ? "No address of the group login is known"
+                                               : "Agents of the group login report no address";
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_LIFECYCLE_SCRIPT, said), which != TOLD);
         struct operation_step step = step_of(&sim, "gpu-1", STEP_KIND_PREPARE);
         if (which == NO_MACHINE)
             assert_true(step.finished_at - step.started_at >= 2 * MS_PER_MIN &&

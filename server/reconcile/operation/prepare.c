@@ -133,9 +133,11 @@ static enum step_result judge(struct work *w, const struct lifecycle_report *rep
 
 struct missing {
     struct work *w;
-    char group[NAME_MAX_BYTES]; /* of which no address is known; "": none */
-    bool has_address, has_machine, heard;
-    int64_t wait_ms; /* for that group */
+    char group
+        [NAME_MAX_BYTES]; /* of which no address is known; of several the one that is waited for longest; "": none */
+    bool group_heard;     /* an agent of it is */
+    int64_t wait_ms;      /* for that group */
+    bool has_address, has_machine, heard; /* of the group that is looked at */
 };
 
 static int see_node(const void *found, void *arg)
@@ -158,7 +160,7 @@ static int see_group(const void *found, void *arg)
     struct missing *missing = arg;
     struct db_tx *tx = missing->w->turn->tx;
     AUTO(group_spec) struct group_spec spec = {0};
-    if (missing->group[0] != '\0' || group->id == missing->w->row.group_id || group->desired == 0)
+    if (group->id == missing->w->row.group_id || group->desired == 0)
         return 0;
     int status = db_group_spec_get(tx, group->id, &spec);
     if (status == STATUS_UNREADABLE)
@@ -170,8 +172,12 @@ static int see_group(const void *found, void *arg)
     status = status == 0 ? db_node_list(tx, &filter, see_node, missing) : status;
     if (status != 0 || missing->has_address || (!is_controller && !missing->has_machine))
         return status;
-    text_copy_cut(missing->group, sizeof(missing->group), group->name);
-    missing->wait_ms = missing->heard ? ADDRESS_UNTOLD_MS : is_controller ? CONTROLLER_WAIT_MS : OTHERS_WAIT_MS;
+    int64_t wait_ms = missing->heard ? ADDRESS_UNTOLD_MS : is_controller ? CONTROLLER_WAIT_MS : OTHERS_WAIT_MS;
+    if (wait_ms > missing->wait_ms) { /* the group that is waited for longest is named */
+        text_copy_cut(missing->group, sizeof(missing->group), group->name);
+        missing->wait_ms = wait_ms;
+        missing->group_heard = missing->heard;
+    }
     return 0;
 }
 
@@ -188,9 +194,15 @@ static bool may_begin(struct work *w)
         work_say(w, "waits for an address of the group %s, which resource_config.json has to have", missing.group);
         return false;
     }
-    work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_LIFECYCLE_SCRIPT,
-               "No address of the group %s is known: resource_config.json has none. Set hp-agent --address there.",
-               missing.group);
+    if (missing.group_heard)
+        work_event(
+            w, EVENT_LEVEL_WARN, EVENT_KIND_LIFECYCLE_SCRIPT,
+            "Agents of the group %s report no address: resource_config.json has none. Set hp-agent --address there.",
+            missing.group);
+    else
+        work_event(w, EVENT_LEVEL_WARN, EVENT_KIND_LIFECYCLE_SCRIPT,
+                   "No address of the group %s is known: resource_config.json has none. No agent of it is connected.",
+                   missing.group);
     return true;
 }
 

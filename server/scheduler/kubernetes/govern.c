@@ -100,7 +100,7 @@ static int list(struct governing *g, const char *path, json_t **ret_list)
         return status;
     if (!json_is_array(json_object_get(json, "items")) ||
         kube_text(json_object_get(json, "metadata"), "continue")[0] != '\0')
-        return kube_call_fail(g->call, STATUS_BACKEND, "Kubernetes answered a part of %s", path);
+        return kube_call_fail(g->call, STATUS_BACKEND, "Kubernetes returned an incomplete list of %s", path);
     *ret_list = TAKE(json);
     return 0;
 }
@@ -171,7 +171,7 @@ static const struct governance_held *claim(struct governing *g, const struct tar
     bool is_shared = target->kind == KUEUE_FLAVOR;
     bool is_taken = held != NULL ? g->claimed[held - g->request->held] : is_wanted(g, target);
     if (is_taken && !is_shared) {
-        say(answer, SCHEDULER_OUTCOME_FAILED, "another cluster's configuration or quota has Kueue's %s for %s",
+        say(answer, SCHEDULER_OUTCOME_FAILED, "Kueue's %s for %s belongs to another cluster's configuration or quota",
             kueue_kinds[target->kind].kind, target->name);
         return NULL;
     }
@@ -239,7 +239,7 @@ static void send(struct governing *g, const struct target *target, const struct 
     int status = kube_ask(g->call, request, NULL);
     if (status == 0) {
         g->changes++;
-        say(answer, SCHEDULER_OUTCOME_LATER, "Kueue has just been told");
+        say(answer, SCHEDULER_OUTCOME_LATER, "Kueue was updated; waiting for its status");
         return;
     }
     say(answer, passes(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
@@ -356,7 +356,7 @@ static void see_fair_share(const struct governing *g, bool wanted, struct schedu
         say(answer, SCHEDULER_OUTCOME_LATER, "Kueue shows whether it shares fairly when there is a quota");
     else if (wanted && !g->shares_fairly)
         say(answer, SCHEDULER_OUTCOME_FAILED,
-            "Kueue does not share fairly; its administrator sets fairSharing in Kueue's configuration");
+            "fairSharing is off in Kueue's configuration; its administrator has to set it");
     else if (!wanted && g->shares_fairly)
         say(answer, SCHEDULER_OUTCOME_FAILED,
             "Kueue shares fairly; its administrator removes fairSharing from Kueue's configuration");
@@ -371,8 +371,8 @@ static void see_queue(const struct governing *g, const char *team, struct schedu
     autofree char *full = kueue_name(KUEUE_CLUSTER_QUEUE, team);
     int active = kueue_is_active(there, &message);
     if (active < 0)
-        say(answer, SCHEDULER_OUTCOME_LATER, "Kueue has not looked at the ClusterQueue %s yet; does its manager run?",
-            full);
+        say(answer, SCHEDULER_OUTCOME_LATER,
+            "Kueue has set no condition on the ClusterQueue %s; check that its manager runs", full);
     else if (active == 0)
         say(answer, SCHEDULER_OUTCOME_LATER, "the ClusterQueue %s is not active: %.120s", full, message);
 }

@@ -171,7 +171,7 @@ static bool change(struct slurm_governing *g, const struct spot *spot, const cha
     int status = slurm_run(g->call, arguments, &out);
     if (status == 0) {
         g->changes++;
-        slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm has just been told");
+        slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm was updated; waiting until it shows it");
         return true;
     }
     slurm_say(answer, is_away(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
