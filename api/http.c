@@ -384,7 +384,7 @@ static enum MHD_Result request_complete(struct http_request *r)
         r->state = REQUEST_HANDLED;
         s->options.app->handle(r, r->body != NULL ? r->body : "", r->body_len, s->options.arg);
     }
-    if (r->not_before_ms != 0 && r->state != REQUEST_DEFERRED) { /* answered on the worker, and late */
+    if (r->state != REQUEST_DEFERRED && r->not_before_ms != 0) { /* answered on the worker, and late */
         http_defer(r);
         inbox_push(r);
     }
