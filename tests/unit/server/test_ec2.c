@@ -34,6 +34,7 @@
 
 struct world {
     char dir[64];
+    bool forked; /* this process is a child of the test */
     struct fake_ec2 ec2;
     struct provider_driver driver;
     struct ec2_shape shape;
@@ -97,6 +98,16 @@ static int teardown(void **state)
     return status;
 }
 
+/* The fake's threads work under its lock. Around each call of the driver: what the test set before it is seen there, and the test sees what was done. */
+static int met(struct world *w, int status)
+{
+    if (w->forked)
+        return status; /* a lock that a thread of the parent held would never be free here */
+    pthread_mutex_lock(&w->ec2.lock);
+    pthread_mutex_unlock(&w->ec2.lock);
+    return status;
+}
+
 static int launch_in(struct world *w, const char *key, const char *zone, struct provider_instance *ret_instance)
 {
     const struct provider_launch request = {.key = key,
@@ -111,7 +122,8 @@ static int launch_in(struct world *w, const char *key, const char *zone, struct 
                                             .server_url = "https://hpd.example:8700",
                                             .fingerprint = "sha256:abc",
                                             .enrollment_token = w->token};
-    return w->driver.ops->launch(w->driver.self, &request, ret_instance, w->error);
+    (void)met(w, 0);
+    return met(w, w->driver.ops->launch(w->driver.self, &request, ret_instance, w->error));
 }
 
 static int launch(struct world *w, const char *key, struct provider_instance *ret_instance)
@@ -127,19 +139,22 @@ static struct provider_target target_of(const char *ref, const char *key)
 static int describe(struct world *w, const char *ref, const char *key, struct provider_instance *ret_instance)
 {
     const struct provider_target target = target_of(ref, key);
-    return w->driver.ops->describe(w->driver.self, &target, ret_instance, w->error);
+    (void)met(w, 0);
+    return met(w, w->driver.ops->describe(w->driver.self, &target, ret_instance, w->error));
 }
 
 static int reboot(struct world *w, const char *ref, const char *key)
 {
     const struct provider_target target = target_of(ref, "launch/1");
-    return w->driver.ops->reboot(w->driver.self, &target, key, w->error);
+    (void)met(w, 0);
+    return met(w, w->driver.ops->reboot(w->driver.self, &target, key, w->error));
 }
 
 static int terminate(struct world *w, const char *ref, const char *key)
 {
     const struct provider_target target = target_of(ref, key);
-    return w->driver.ops->terminate(w->driver.self, &target, "terminate/1", w->error);
+    (void)met(w, 0);
+    return met(w, w->driver.ops->terminate(w->driver.self, &target, "terminate/1", w->error));
 }
 
 /* What the fake is told. */
@@ -337,7 +352,8 @@ static void what_has_not_our_tag_is_left_alone(void **state)
     assert_non_null(strstr(w->error, "holdfast-provider=cloud"));
     assert_int_equal(fake_ec2_heard(&w->ec2, "Action=TerminateInstances"), 0);
     assert_int_equal(fake_ec2_heard(&w->ec2, "Action=RebootInstances"), 0);
-    assert_int_equal(w->driver.ops->list(w->driver.self, &list, &count, w->error), 0);
+    (void)met(w, 0);
+    assert_int_equal(met(w, w->driver.ops->list(w->driver.self, &list, &count, w->error)), 0);
     assert_int_equal(count, 0);
     free(list);
 }
@@ -352,13 +368,15 @@ static void a_list_has_all_pages(void **state)
         autofree char *key = own_printf("launch/%d", i);
         assert_int_equal(launch(w, key, &made), 0);
     }
-    assert_int_equal(w->driver.ops->list(w->driver.self, &list, &count, w->error), 0);
+    (void)met(w, 0);
+    assert_int_equal(met(w, w->driver.ops->list(w->driver.self, &list, &count, w->error)), 0);
     assert_int_equal(count, 5);
     assert_string_equal(list[4].ref, "i-00000000000000005");
     assert_string_equal(list[4].instance_id, OURS);
     free(list);
     refuse(w, "DescribeInstances", 500, "InternalError", 9);
-    assert_int_equal(w->driver.ops->list(w->driver.self, &list, &count, w->error), STATUS_UNAVAILABLE);
+    (void)met(w, 0);
+    assert_int_equal(met(w, w->driver.ops->list(w->driver.self, &list, &count, w->error)), STATUS_UNAVAILABLE);
 }
 
 /* --- reboots --------------------------------------------------------------------------------------------------- */
@@ -599,8 +617,10 @@ static int killed_call(struct world *w, int (*call)(struct world *w, int round),
 {
     int status;
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        w->forked = true;
         _exit(call(w, round) == 0 ? 0 : 1);
+    }
     assert_true(pid > 0);
     const struct timespec pause = {.tv_sec = after_us / 1000000, .tv_nsec = after_us % 1000000 * 1000};
     if (after_us > 0) {
@@ -643,9 +663,27 @@ static void survive(struct world *w, int (*call)(struct world *w, int round), in
     assert_int_equal(status, 0);
 }
 
+static void hide(struct world *w, int looks)
+{
+    pthread_mutex_lock(&w->ec2.lock);
+    w->ec2.hide = looks;
+    pthread_mutex_unlock(&w->ec2.lock);
+}
+
+/* How many instances there are; the fake may be at work for a call that was killed. */
+static int instance_of(struct world *w, int number, struct fake_ec2_instance *ret_instance)
+{
+    pthread_mutex_lock(&w->ec2.lock);
+    int count = (int)w->ec2.count;
+    *ret_instance = w->ec2.instances[number];
+    pthread_mutex_unlock(&w->ec2.lock);
+    return count;
+}
+
 static void killed_at_random_nothing_is_done_twice(void **state)
 {
     struct world *w = *state;
+    struct fake_ec2_instance i;
     close_driver(w);
     w->stop_start = true; /* of every second reboot, below */
     srandom(20261128);
@@ -653,20 +691,21 @@ static void killed_at_random_nothing_is_done_twice(void **state)
         w->stop_start = round % 2 == 1;
         assert_int_equal(open_driver(w), 0);
         fill(w, round % 3 == 0 ? "subnet-1" : "");
-        w->ec2.hide = round % 4;
+        hide(w, round % 4);
         survive(w, kill_launch, round);
-        assert_int_equal(w->ec2.count, round + 1);
+        assert_int_equal(instance_of(w, round, &i), round + 1);
         survive(w, kill_reboot, round);
-        const struct fake_ec2_instance *i = &w->ec2.instances[round];
+        (void)instance_of(w, round, &i);
         /* one that was killed before it was sent counts as sent: never twice */
-        assert_true(w->stop_start ? i->stops == 1 && i->starts == 1 : i->reboots <= 1);
-        assert_string_equal(i->state, "running");
+        assert_true(w->stop_start ? i.stops == 1 && i.starts == 1 : i.reboots <= 1);
+        assert_string_equal(i.state, "running");
         survive(w, kill_terminate, round);
-        assert_int_equal(i->ends, 1);
+        (void)instance_of(w, round, &i);
+        assert_int_equal(i.ends, 1);
         if (round + 1 < ROUNDS)
             close_driver(w);
     }
-    assert_int_equal(w->ec2.count, ROUNDS);
+    assert_int_equal(instance_of(w, 0, &i), ROUNDS);
 }
 
 int main(void)
