@@ -103,7 +103,7 @@ static int look_at_webhooks(struct doctor *d)
     return rc;
 }
 
-/* Backups by hpctl or the REST API are in the audit log, which operators may read; who only looks is told nothing of them. */
+/* Backups by hpctl or the REST API are in the audit log, which operators may read. A viewer gets no finding about them. */
 static int look_at_backups(struct doctor *d)
 {
     char ago[CLOCK_TEXT_MAX];

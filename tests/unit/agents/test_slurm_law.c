@@ -242,7 +242,7 @@ static int run_slurm(const char *const argv[], char **ret_out, char said[RESUME_
     return strcmp(argv[0], "squeue") == 0 ? run_squeue(argv, ret_out) : run_scancel(argv[1], said);
 }
 
-/* Whoever is killed has had it done, or not. */
+/* A process that is killed has done it, or has not. */
 static int run_tool(const char *const argv[], char **ret_out, char said[RESUME_WORD_MAX])
 {
     bool dies = !w.killed && w.kill_in > 0 && --w.kill_in == 0;

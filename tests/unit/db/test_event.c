@@ -63,7 +63,7 @@ static void assert_listed(struct world *w, const struct db_event_filter *filter,
     assert_string_equal(found, messages);
 }
 
-/* Whoever wrote the words: a scheduler's reason, a provider's error, a script. */
+/* From any writer: a scheduler's reason, a provider's error, a script. */
 static void test_a_message_is_one_line(void **state)
 {
     static const struct {

@@ -157,7 +157,7 @@ static int terminate(struct world *w, const char *ref, const char *key)
     return met(w, w->driver.ops->terminate(w->driver.self, &target, "terminate/1", w->error));
 }
 
-/* What the fake is told. */
+/* How the fake shall answer. */
 static void refuse(struct world *w, const char *action, int status, const char *code, int times)
 {
     pthread_mutex_lock(&w->ec2.lock);
