@@ -5,6 +5,8 @@
  *   decide burst STATE_DIR NODES_FILE V N S W  hpd's own store and loop on a fleet of bench/seed: V verdicts of N nodes, each Sth of
  *                                              the fleet, are stored, all before the loop's first turn; how long until each of
  *                                              these nodes has its decision on disk, while a person writes W times a second
+ *   decide storm STATE_DIR NODES_FILE V N S    the same while the loop turns on its own thread and four others store; ends when all is decided,
+ *                                              by the store's word, and fails where the loop's own watch had to find a verdict
  *   decide writes STATE_DIR NODES_FILE COUNT   the same fleet at rest: the loop's time for each of COUNT writes about a node, and
  *                                              about the whole cluster
  *   decide managed STATE_DIR NODES_FILE COUNT  the same for writes about a node in a cluster of Slurm's whose configuration hpd writes:
@@ -15,6 +17,7 @@
  *
  * Prints one JSON line.
  */
+#include "bench/decide.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/own.h"
@@ -26,7 +29,6 @@
 #include "server/service/agent/agent.h"
 #include "server/service/cluster/pause.h"
 #include "server/service/node/node.h"
-#include "simulate/simulate.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -36,22 +38,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define GROUP_NODES 1000 /* as bench/seed makes them */
-#define TROUBLED 128     /* nodes of one snapshot: as many as the loop looks at in a turn */
-#define POLICY_SECONDS 2
 #define TIMES_MAX 1000000
 #define US_PER_S INT64_C(1000000)
 #define WAIT_MAX_S 300
 #define SAY_EVERY_US (10 * US_PER_S)
-#define OFF_THE_BUS "xid.79"
 
-static _Noreturn void die(const char *what)
+_Noreturn void die(const char *what)
 {
     fprintf(stderr, "decide: %s\n", what);
     exit(1);
 }
 
-static double cpu_seconds(void)
+double cpu_seconds(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -59,7 +57,7 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static struct verdict off_the_bus(const char *instance, const char *boot, int64_t number, int64_t now)
+struct verdict off_the_bus(const char *instance, const char *boot, int64_t number, int64_t now)
 {
     struct verdict verdict = {.id = number + 1,
                               .severity = SEVERITY_CRITICAL,
@@ -77,66 +75,6 @@ static struct verdict off_the_bus(const char *instance, const char *boot, int64_
     text_copy_cut(verdict.table_version, sizeof(verdict.table_version), "bench");
     text_copy_cut(verdict.raw_line, sizeof(verdict.raw_line), "NVRM: Xid (PCI:0000:b9:00): 79, pid=1234, name=python");
     return verdict;
-}
-
-/* --- the pure function -------------------------------------------------------------------------------------------- */
-
-struct troubled {
-    char name[32];
-    struct verdict verdict;
-    const struct verdict *ref;
-};
-
-/* Each has a critical verdict and was rebooted for another device before. */
-static void policy(void)
-{
-    const int64_t now = clock_wall_ms(clock_system());
-    autofree struct troubled *troubled = own_calloc(TROUBLED, sizeof(*troubled));
-    autofree struct policy_node *nodes = own_calloc(TROUBLED, sizeof(*nodes));
-    const struct policy_repair earlier = {.kind = OPERATION_KIND_REBOOT,
-                                          .instance_id = "i-1",
-                                          .device = "0000:1a:00",
-                                          .code = OFF_THE_BUS,
-                                          .new_instance = "",
-                                          .at = now - MS_PER_DAY,
-                                          .finished_at = now - MS_PER_DAY,
-                                          .succeeded = true,
-                                          .error = ""};
-    struct policy_snapshot snapshot = {.now_ms = now, .nodes = nodes, .node_count = TROUBLED};
-    policy_settings_default(&snapshot.settings);
-    snapshot.group = (struct policy_group){.cluster = "bench",
-                                           .name = "g0",
-                                           .recovery = NODE_RECOVERY_AUTOMATIC,
-                                           .desired = GROUP_NODES,
-                                           .failed_recently = TROUBLED};
-    for (int i = 0; i < TROUBLED; i++) {
-        troubled[i].verdict = off_the_bus("i-1", "boot", i, now);
-        troubled[i].ref = &troubled[i].verdict;
-        snprintf(troubled[i].name, sizeof(troubled[i].name), "bench-%06d", i);
-        nodes[i] = (struct policy_node){.id = i + 1,
-                                        .name = troubled[i].name,
-                                        .state = NODE_STATE_READY,
-                                        .instance_id = "i-1",
-                                        .boot_id = "boot",
-                                        .boot_at = now - MS_PER_HOUR,
-                                        .last_heartbeat_at = now,
-                                        .scheduler_reason = "",
-                                        .request_by = "",
-                                        .verdicts = &troubled[i].ref,
-                                        .verdict_count = 1,
-                                        .repairs = &earlier,
-                                        .repair_count = 1};
-    }
-    double from = cpu_seconds(), took;
-    int64_t decisions = 0;
-    do {
-        struct policy_plan plan;
-        policy_decide(&snapshot, &plan);
-        decisions += (int64_t)plan.count;
-        policy_plan_free(&plan);
-        took = cpu_seconds() - from;
-    } while (took < POLICY_SECONDS);
-    printf("{\"decisions\":%" PRId64 ",\"perSecond\":%.1f}\n", decisions, (double)decisions / took);
 }
 
 /* --- a burst ------------------------------------------------------------------------------------------------------ */
@@ -204,21 +142,24 @@ static void one_stored(int status, const struct problem *problem, void *arg)
 }
 
 /* A node has its second one when all that are hit have their first. */
-static void store_all(struct burst *burst)
+static void store_one(struct burst *burst, int64_t number)
 {
     struct problem problem;
-    for (int64_t i = 0; i < burst->verdicts; i++) {
-        size_t at = (size_t)(i % burst->over * burst->stride);
-        const struct message_node *node = &burst->nodes[at];
-        int64_t now = clock_wall_ms(clock_system());
-        struct verdict verdict = off_the_bus(node->instance, node->boot, i, now);
-        int status;
-        while ((status = service_agent_verdicts(&burst->service, node->row, &verdict, 1, now, one_stored, burst,
-                                                &problem)) == STATUS_UNAVAILABLE)
-            usleep(1000); /* as an agent would come again */
-        if (status != 0)
-            die(problem.detail);
-    }
+    const struct message_node *node = &burst->nodes[number % burst->over * burst->stride];
+    int64_t now = clock_wall_ms(clock_system());
+    struct verdict verdict = off_the_bus(node->instance, node->boot, number, now);
+    int status;
+    while ((status = service_agent_verdicts(&burst->service, node->row, &verdict, 1, now, one_stored, burst,
+                                            &problem)) == STATUS_UNAVAILABLE)
+        usleep(1000); /* as an agent would come again */
+    if (status != 0)
+        die(problem.detail);
+}
+
+static void store_all(struct burst *burst)
+{
+    for (int64_t i = 0; i < burst->verdicts; i++)
+        store_one(burst, i);
     for (int64_t ms = 0; atomic_load(&burst->stored) < burst->verdicts; ms++) {
         if (ms == WAIT_MAX_S * MS_PER_S)
             die("the verdicts do not reach the disk");
@@ -241,16 +182,22 @@ static int count_undecided(const void *row, void *arg)
     return 0;
 }
 
+static void read_undecided(struct burst *burst, int64_t undecided[2])
+{
+    struct db_tx *tx = NULL;
+    undecided[0] = undecided[1] = 0;
+    if (db_read_begin(burst->service.db, &tx) != 0 || db_verdict_undecided_nodes(tx, count_undecided, undecided) < 0)
+        die("the store cannot be read");
+    db_read_end(burst->service.db, tx);
+}
+
 /* What a burst that takes long waits for, so that a run that does not end leaves more than a time. */
 static void say_wait(struct burst *burst, uint64_t before, int64_t seconds)
 {
     struct reconcile_stats stats;
-    struct db_tx *tx = NULL;
-    int64_t undecided[2] = {0};
+    int64_t undecided[2];
     reconcile_stats(burst->reconcile, &stats);
-    if (db_read_begin(burst->service.db, &tx) != 0 || db_verdict_undecided_nodes(tx, count_undecided, undecided) < 0)
-        die("the store cannot be read");
-    db_read_end(burst->service.db, tx);
+    read_undecided(burst, undecided);
     fprintf(stderr,
             "decide: waits for decisions on %" PRId64 " nodes since %" PRId64 " s: %" PRIu64
             " decisions stored, %" PRId64 " nodes undecided in the store (first: row %" PRId64 "), %" PRIu64
@@ -343,20 +290,26 @@ static void *write_on(void *arg)
     return NULL;
 }
 
-static void burst(char **argv)
+static struct burst *burst_open(char **argv)
 {
-    autofree struct burst *burst = own_calloc(1, sizeof(*burst));
-    double part[3] = {0}, longest = 0;
-    pthread_t writer;
+    struct burst *burst = own_calloc(1, sizeof(*burst));
     if (text_parse_i64(argv[2], 1, 1000000, &burst->verdicts) != 0 ||
-        text_parse_i64(argv[3], 1, 1000000, &burst->over) != 0 ||
-        text_parse_i64(argv[4], 1, 1000, &burst->stride) != 0 ||
-        text_parse_i64(argv[5], 0, 1000, &burst->writes_per_s) != 0)
-        die("verdicts, nodes, stride and writes a second are numbers");
+        text_parse_i64(argv[3], 1, 1000000, &burst->over) != 0 || text_parse_i64(argv[4], 1, 1000, &burst->stride) != 0)
+        die("verdicts, nodes and stride are numbers");
     read_nodes(burst, argv[1]);
     open_fleet(burst, argv[0], NULL, false);
     if ((size_t)(burst->over * burst->stride) > burst->node_count)
         die("the fleet has not so many nodes");
+    return burst;
+}
+
+static void burst(char **argv)
+{
+    autofree struct burst *burst = burst_open(argv);
+    double part[3] = {0}, longest = 0;
+    pthread_t writer;
+    if (text_parse_i64(argv[5], 0, 1000, &burst->writes_per_s) != 0)
+        die("writes a second is a number");
     uint64_t before = decided(burst);
     int64_t from = clock_stopwatch_us();
     store_all(burst);
@@ -371,6 +324,61 @@ static void burst(char **argv)
            "\"cpuSeconds\":%.3f,\"longestTurnSeconds\":%.4f,\"writesPerSecond\":%.1f}\n",
            burst->node_count, stored, part[0], part[1], part[2], cpu_seconds() - cpu, longest,
            (double)burst->written / part[2]);
+    close_fleet(burst);
+}
+
+/* --- a burst while the loop turns ---------------------------------------------------------------------------------- */
+
+#define STORERS 4
+
+struct storer {
+    struct burst *burst;
+    int64_t first;
+    pthread_t thread;
+};
+
+static void *store_share(void *arg)
+{
+    const struct storer *storer = arg;
+    for (int64_t i = storer->first; i < storer->burst->verdicts; i += STORERS)
+        store_one(storer->burst, i);
+    return NULL;
+}
+
+static void storm(char **argv)
+{
+    autofree struct burst *burst = burst_open(argv);
+    struct storer storers[STORERS];
+    struct reconcile_stats stats;
+    int64_t from = clock_stopwatch_us(), say_at = from + SAY_EVERY_US, undecided[2];
+    const uint64_t before = decided(burst);
+    if (reconcile_start(burst->reconcile) != 0)
+        die("no thread");
+    for (int64_t i = 0; i < STORERS; i++) {
+        storers[i] = (struct storer){.burst = burst, .first = i};
+        if (pthread_create(&storers[i].thread, NULL, store_share, &storers[i]) != 0)
+            die("no thread");
+    }
+    for (int i = 0; i < STORERS; i++)
+        pthread_join(storers[i].thread, NULL);
+    do {
+        usleep(20000);
+        reconcile_stats(burst->reconcile, &stats);
+        read_undecided(burst, undecided);
+        int64_t took = clock_stopwatch_us() - from;
+        if (from + took > say_at) {
+            say_wait(burst, before, took / US_PER_S);
+            say_at += SAY_EVERY_US;
+        }
+        if (took > WAIT_MAX_S * US_PER_S)
+            die("not every node was decided on");
+    } while (atomic_load(&burst->stored) < burst->verdicts || undecided[0] > 0 || stats.undecided_since_us != 0 ||
+             stats.decisions - before < (uint64_t)burst->over);
+    if (stats.verdicts_forgotten > 0)
+        die("the loop's own watch found a verdict that no decision had looked at");
+    printf("{\"nodes\":%zu,\"seconds\":%.3f,\"decisions\":%" PRIu64 ",\"turns\":%" PRIu64 "}\n", burst->node_count,
+           (double)(clock_stopwatch_us() - from) / 1e6, stats.decisions - before, stats.turns);
+    reconcile_stop(burst->reconcile);
     close_fleet(burst);
 }
 
@@ -599,34 +607,14 @@ static void managed(char **argv)
     free(lab.marked);
 }
 
-/* --- a fleet that is not there -------------------------------------------------------------------------------------- */
-
-static void simulate(const char *nodes)
-{
-    autofree struct simulate_scenario *scenario = own_calloc(1, sizeof(*scenario));
-    autofree struct simulate_outcome *outcome = own_calloc(1, sizeof(*outcome));
-    char error[SIMULATE_ERROR_MAX];
-    struct rusage usage;
-    if (simulate_profile_load("llama3", scenario) != 0 || simulate_set(scenario, "nodes", nodes, error) != 0 ||
-        simulate_set(scenario, "groupNodes", "1000", error) != 0 ||
-        simulate_set(scenario, "jobNodes", "256", error) != 0 || simulate_check(scenario, error) != 0)
-        die("so many nodes cannot be simulated");
-    double from = cpu_seconds();
-    simulate_run(scenario, 1, outcome);
-    double took = cpu_seconds() - from;
-    getrusage(RUSAGE_SELF, &usage);
-    double node_days =
-        (double)scenario->number[SIMULATE_NODES] * (double)scenario->number[SIMULATE_TIME] / (double)MS_PER_DAY;
-    printf("{\"nodeDays\":%.0f,\"seconds\":%.3f,\"perSecond\":%.0f,\"decisions\":%" PRId64 ",\"memoryMb\":%.0f}\n",
-           node_days, took, node_days / took, outcome->decisions, (double)usage.ru_maxrss / 1024);
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "policy") == 0)
-        policy();
+        decide_policy();
     else if (argc == 8 && strcmp(argv[1], "burst") == 0)
         burst(argv + 2);
+    else if (argc == 7 && strcmp(argv[1], "storm") == 0)
+        storm(argv + 2);
     else if (argc == 5 && strcmp(argv[1], "writes") == 0)
         writes(argv + 2);
     else if (argc == 5 && strcmp(argv[1], "managed") == 0)
@@ -634,9 +622,10 @@ int main(int argc, char **argv)
     else if (argc == 5 && strcmp(argv[1], "drain") == 0)
         drain(argv + 2);
     else if (argc == 3 && strcmp(argv[1], "simulate") == 0)
-        simulate(argv[2]);
+        decide_simulate(argv[2]);
     else
-        die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE WRITES_PER_S | writes STATE_DIR NODES_FILE "
+        die("policy | burst STATE_DIR NODES_FILE VERDICTS NODES STRIDE WRITES_PER_S | "
+            "storm STATE_DIR NODES_FILE VERDICTS NODES STRIDE | writes STATE_DIR NODES_FILE "
             "COUNT | managed STATE_DIR NODES_FILE COUNT | "
             "drain STATE_DIR NODES_FILE COUNT | simulate NODES");
     return 0;

@@ -13,7 +13,7 @@ $(BUILD)/bench/kmsg: $(BUILD)/bench/kmsg.o $(BUILD)/bench/kmsg_corpus.o $(BUILD)
 	$(call link,$^,$(LIBS_base))
 $(BUILD)/bench/joblog: $(BUILD)/bench/joblog.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_base))
-$(BUILD)/bench/decide: $(BUILD)/bench/decide.o $(BUILD)/libsimulate.a $(BUILD)/libserver.a $(BUILD)/libdb.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+$(BUILD)/bench/decide: $(BUILD)/bench/decide.o $(BUILD)/bench/decide_pure.o $(BUILD)/libsimulate.a $(BUILD)/libserver.a $(BUILD)/libdb.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,-lsqlite3 $(LIBS_http) $(LIBS_base))
 
 .PHONY: bench bench-build
