@@ -95,6 +95,8 @@ static int check(const struct config_ec2 *ec2, const char *market, const char *r
         return say(ret_error, ec2, "market must be on-demand, spot or capacity-block");
     if (reset[0] != '\0' && !text_equal(reset, "reboot") && !text_equal(reset, "stop-start"))
         return say(ret_error, ec2, "reset must be reboot or stop-start");
+    if (ec2->stop_start && shape->market == EC2_MARKET_SPOT)
+        return say(ret_error, ec2, "reset must be reboot where market is spot: EC2 does not stop such an instance");
     if (shape->image[0] == '\0' && shape->launch_template[0] == '\0')
         return say(ret_error, ec2,
                    "image, or launchTemplate in its place, is needed: an image with the package hp-agent");

@@ -90,12 +90,55 @@ static void without_the_sites_word_nothing_is_ended(void **state)
     sim_close(&sim);
 }
 
+/* Whatever the provider answers, it is ended when a list has it no more; and no key of an earlier hpd is used again. */
+static void an_end_is_one_when_no_list_has_the_machine(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 314, true);
+    sim.provider.ends_orphans = true;
+    sim_crash(&sim);
+    sim_create(&sim, 3, NODE_RECOVERY_AUTOMATIC);
+    const struct fake_instance *old = leave_one(&sim);
+    sim.provider.ends_in_vain = 1;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    for (int i = 0; i < 60 && sim.provider.ends_in_vain > 0; i++)
+        sim_run(&sim, MS_PER_MIN);
+    assert_int_equal(sim.provider.ends_in_vain, 0);
+    sim_crash(&sim);
+    assert_false(old->gone);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "was ended"), 0);
+    sim_run(&sim, 40 * MS_PER_MIN);
+    assert_true(old->gone);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "was ended"), 1);
+    sim_close(&sim);
+}
+
+static void an_end_that_is_none_is_told(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 315, true);
+    sim.provider.ends_orphans = true;
+    sim_crash(&sim);
+    sim_create(&sim, 3, NODE_RECOVERY_AUTOMATIC);
+    const struct fake_instance *old = leave_one(&sim);
+    sim.provider.ends_in_vain = 1000;
+    sim_run(&sim, 5 * MS_PER_HOUR);
+    assert_false(old->gone);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "lists it all the same"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "was ended"), 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_that_is_nobodys_is_told_of_once),
         cmocka_unit_test(one_that_was_let_go_is_ended_where_the_site_says_so),
         cmocka_unit_test(without_the_sites_word_nothing_is_ended),
+        cmocka_unit_test(an_end_is_one_when_no_list_has_the_machine),
+        cmocka_unit_test(an_end_that_is_none_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

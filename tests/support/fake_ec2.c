@@ -82,7 +82,7 @@ static void refuse(struct fake_ec2 *ec2, int status, const char *code, const cha
     answer(ec2, status, body);
 }
 
-static void add_instance(struct text *text, const struct fake_ec2_instance *i)
+static void add_instance(struct text *text, const struct fake_ec2 *ec2, const struct fake_ec2_instance *i)
 {
     text_printf(text,
                 "<item><instanceId>%s</instanceId><instanceState><code>16</code><name>%s</name></instanceState>"
@@ -91,7 +91,8 @@ static void add_instance(struct text *text, const struct fake_ec2_instance *i)
                 i->id, i->state, 7, i->boots, i->token);
     text_printf(text, "<item><key>holdfast-provider</key><value>%s</value></item>", i->provider);
     text_printf(text, "<item><key>holdfast-instance</key><value>%s</value></item>", i->instance_id);
-    text_printf(text, "<item><key>holdfast-launch</key><value>%s</value></item></tagSet></item>", i->launch);
+    text_printf(text, "<item><key>holdfast-launch</key><value>%s</value></item></tagSet>", i->launch);
+    text_printf(text, "<networkInterfaceSet>%*s</networkInterfaceSet></item>", ec2->padding, "");
 }
 
 static bool is_live(const struct fake_ec2_instance *i)
@@ -109,24 +110,26 @@ static bool matches(const struct fake_ec2_instance *i, const char *body)
            (!filter(body, "instance-state-name", value, sizeof(value)) || is_live(i));
 }
 
-/* Pages of two, where a page was asked for. */
+/* Pages of what was asked for, or of less. */
 static void describe(struct fake_ec2 *ec2, const char *body)
 {
     AUTO(text) struct text text = {0};
     char id[32], next[16], most[16];
     int shown = 0;
-    int64_t at = 0;
+    int64_t at = 0, page = FAKE_EC2_INSTANCES_MAX;
     parameter(body, "InstanceId.1", id, sizeof(id));
     parameter(body, "NextToken", next, sizeof(next));
     parameter(body, "MaxResults", most, sizeof(most));
     text_add(&text, "<DescribeInstancesResponse " SPACE "><requestId>r-1</requestId><reservationSet>");
     (void)text_parse_i64(next, 0, FAKE_EC2_INSTANCES_MAX, &at);
-    for (; at < ec2->count && (most[0] == '\0' || shown < 2); at++) {
+    (void)text_parse_i64(most, 5, 1000, &page);
+    page = most[0] != '\0' && ec2->page_max > 0 && page > ec2->page_max ? ec2->page_max : page;
+    for (; at < ec2->count && shown < page; at++) {
         struct fake_ec2_instance *i = &ec2->instances[at];
         if ((id[0] != '\0' && !text_equal(id, i->id)) || !matches(i, body) || i->hidden-- > 0)
             continue;
         text_add(&text, "<item><reservationId>r-1</reservationId><instancesSet>");
-        add_instance(&text, i);
+        add_instance(&text, ec2, i);
         text_add(&text, "</instancesSet></item>");
         shown++;
     }
@@ -168,7 +171,7 @@ static void run(struct fake_ec2 *ec2, const char *body)
         found = &ec2->instances[ec2->count++];
     }
     text_add(&text, "<RunInstancesResponse " SPACE "><reservationId>r-1</reservationId><instancesSet>");
-    add_instance(&text, found);
+    add_instance(&text, ec2, found);
     text_add(&text, "</instancesSet></RunInstancesResponse>");
     answer(ec2, 200, text.data);
 }

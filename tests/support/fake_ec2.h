@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#define FAKE_EC2_INSTANCES_MAX 64
+#define FAKE_EC2_INSTANCES_MAX 256
 
 struct fake_ec2_instance {
     char id[24], token[80], subnet[48], type[64], provider[80], instance_id[32], launch[80];
@@ -30,6 +30,8 @@ struct fake_ec2 {
     int lose_times;                      /* … so often */
     const char *raw;                     /* answered to everything instead; NULL: nothing */
     int raw_status;
+    int page_max;            /* instances of a page; 0: as many as are asked for */
+    int padding;             /* bytes that each instance has beside: network interfaces */
     int hide;                /* what is launched from now on is hidden for so many descriptions */
     const char *status_item; /* what DescribeInstanceStatus has */
     struct text seen;        /* the bodies, a line each */

@@ -185,8 +185,9 @@ static int terminate(struct provider *p, const struct provider_target *target, c
         return status;
     struct fake_instance *instance = find_target(fake, target);
     if (instance != NULL && !instance->gone && is_first(fake, key)) {
-        instance->gone = true;
-        fake->terminations++;
+        instance->gone = fake->ends_in_vain == 0;
+        fake->terminations += instance->gone;
+        fake->ends_in_vain -= !instance->gone;
     }
     return fake_outcome_end(fake->outcome, 0, error);
 }

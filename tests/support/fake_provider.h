@@ -51,6 +51,7 @@ struct fake_provider {
     int launches, reboots, terminations;            /* effects */
     bool lists;                                     /* its driver, made from now on, can list its machines */
     bool ends_orphans;                              /* … and the site lets hpd end orphans */
+    int ends_in_vain;                               /* so many ends are answered, and not done */
     bool own_ids;                                   /* it names its machines itself */
     bool full;                                      /* no capacity */
     char no_daemon[NODE_NAME_MAX_BYTES];            /* the scheduler's daemon on this node ends as soon as it begins */

@@ -316,6 +316,8 @@ static const struct {
     {"VcpuLimitExceeded", NO_CAPACITY},
     {"MaxSpotInstanceCountExceeded", NO_CAPACITY},
     {"SpotMaxPriceTooLow", NO_CAPACITY},
+    /* This type is not to be had in this zone, as EC2 says: another subnet may have it, and EC2 may later. */
+    {"Unsupported", NO_CAPACITY},
     {"RequestLimitExceeded", THROTTLED},
     {"Throttling*", THROTTLED},
     {"SlowDown", THROTTLED},

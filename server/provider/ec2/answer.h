@@ -14,7 +14,7 @@
 #define EC2_TIME_MAX 40
 #define EC2_CODE_MAX 80
 #define EC2_NEXT_MAX 1024
-#define EC2_BYTES_MAX ((size_t)8 << 20)
+#define EC2_BYTES_MAX ((size_t)16 << 20)
 
 /* Tags of an instance of ours. */
 #define EC2_TAG_PROVIDER "holdfast-provider" /* its value is the provider's tag in hpd's configuration */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PAGES_MAX 200
+#define PAGE "100" /* an instance with 32 network interfaces and all its tags is 80 kB */
 #define VISIBLE_WITHIN_MS (5 * MS_PER_MIN)
 #define DESCRIBED "DescribeInstancesResponse"
 
@@ -76,7 +77,7 @@ int ec2_find_all(const struct ec2_finder *finder, struct ec2_instances *ret_inst
     AUTO(text) struct text form = {0};
     struct ec2_instances instances = {.list = NULL};
     add_live(finder, &form);
-    ec2_form_add(&form, "MaxResults", "1000");
+    ec2_form_add(&form, "MaxResults", PAGE);
     int status = ask_pages(finder, form.data, &instances, ret_error);
     if (status != 0) {
         ec2_instances_free(&instances);

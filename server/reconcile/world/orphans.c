@@ -5,7 +5,8 @@
  *
  * It is ended only where the site says so of its provider, and only when the store says that it was launched here and let go: what the
  * store does not know, as after the restore of an older backup, may be another's. That it will be ended is stored before; it is ended
- * when a later list, which was whole, still has it. Few are ended at a time, and one that cannot be ended later and later again.
+ * when a later list, which was whole, still has it. Few are ended at a time, and one that cannot be ended later and later again. That it was
+ * ended is said when a list has it no more: the provider's word that it ends one is not yet its end.
  */
 #include "base/log.h"
 #include "base/own.h"
@@ -17,6 +18,7 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/record.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,16 +26,17 @@
 #define LOOK_EVERY_MS (5 * MS_PER_MIN)
 #define ENDED_AT_ONCE_MAX 4
 #define END_PAUSE_MAX_MS (6 * MS_PER_HOUR)
+#define ENDS_MAX 3      /* that a provider says it has done, with the machine listed all the same: then it is said */
 #define ORPHANS_MAX 256 /* that are remembered: more are a provider that holds others' machines */
 
 struct orphan {
     char provider[NAME_MAX_BYTES], ref[PROVIDER_REF_MAX_BYTES], instance_id[ID_INSTANCE_MAX];
-    bool seen, told; /* in the newest list of its provider; its event is stored */
-    int lists;       /* running, that it was unknown in */
-    bool let_go;     /* the store says so, as of the newest list */
-    bool ending;     /* a call goes on */
-    int tries;
-    int64_t end_after; /* the next try */
+    bool seen, told;     /* in the newest list of its provider; its event is stored */
+    int lists;           /* running, that it was unknown in */
+    bool let_go;         /* the store says so, as of the newest list */
+    bool ending;         /* a call goes on */
+    int tries, accepted; /* ends that were asked for, and those that the provider says it has done */
+    int64_t end_after;   /* the next try */
     /* What became of it and is not stored yet. */
     bool ended, failed, failed_told;
     char error[PROVIDER_ERROR_MAX];
@@ -101,13 +104,17 @@ static void note(struct orphans_part *part, const char *provider, const struct p
     orphan->lists++;
 }
 
-/* What the list has no more is forgotten. */
+/* What the list has no more is forgotten; what was to be ended has ended, which is said first. */
 static void forget_unseen(struct orphans_part *part, const char *provider)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < part->count; i++)
-        if (part->list[i].seen || !text_equal(part->list[i].provider, provider))
-            part->list[kept++] = part->list[i];
+    for (size_t i = 0; i < part->count; i++) {
+        struct orphan *orphan = &part->list[i];
+        bool unseen = !orphan->seen && text_equal(orphan->provider, provider);
+        orphan->ended |= unseen && orphan->accepted > 0;
+        if (!unseen || orphan->ended)
+            part->list[kept++] = *orphan;
+    }
     part->count = kept;
 }
 
@@ -154,7 +161,9 @@ static void end_orphans(struct reconcile *r, const struct rcall *list)
         text_copy_cut(call->instance_id, sizeof(call->instance_id), orphan->instance_id);
         text_copy_cut(call->provider_ref, sizeof(call->provider_ref), orphan->ref);
         text_copy_cut(call->why, sizeof(call->why), "it fills no slot");
-        snprintf(call->key, sizeof(call->key), "orphan/%s/%d", orphan->instance_id, ++orphan->tries);
+        /* No key of an earlier hpd: what was done under it would not be done again. */
+        snprintf(call->key, sizeof(call->key), "orphan/%s/%" PRId64, orphan->instance_id, reconcile_now(r));
+        orphan->tries++;
         orphan->ending = true;
         sent++;
         reconcile_call_send(r, call);
@@ -170,11 +179,14 @@ static void take_end(struct reconcile *r, const struct rcall *call)
     orphan->ending = false;
     int64_t pause = LOOK_EVERY_MS << (orphan->tries < 8 ? orphan->tries : 8);
     orphan->end_after = reconcile_now(r) + (pause < END_PAUSE_MAX_MS ? pause : END_PAUSE_MAX_MS);
-    orphan->ended = call->status == 0 || call->status == STATUS_NOT_FOUND;
-    orphan->failed = !orphan->ended && !orphan->failed_told;
+    bool accepted = call->status == 0 || call->status == STATUS_NOT_FOUND;
+    orphan->accepted += accepted;
+    orphan->failed = (!accepted || orphan->accepted > ENDS_MAX) && !orphan->failed_told;
     text_copy_cut(orphan->error, sizeof(orphan->error),
-                  call->error[0] != '\0' ? call->error : status_meaning(call->status));
-    part->looked |= orphan->ended || orphan->failed;
+                  accepted                 ? "the provider says that it did, and lists it all the same"
+                  : call->error[0] != '\0' ? call->error
+                                           : status_meaning(call->status));
+    part->looked |= orphan->failed;
 }
 
 static void take_list(struct reconcile *r, const struct rcall *call)
@@ -269,12 +281,16 @@ static int write(struct turn *turn)
 static void done(struct turn *turn)
 {
     struct orphans_part *part = turn->r->orphans;
+    size_t kept = 0;
     for (size_t i = 0; part->looked && i < part->count; i++) {
         struct orphan *orphan = &part->list[i];
         orphan->told |= is_to_be_told(orphan);
         orphan->failed_told |= orphan->failed;
-        orphan->ended = orphan->failed = false;
+        orphan->failed = false;
+        if (!orphan->ended)
+            part->list[kept++] = *orphan;
     }
+    part->count = part->looked ? kept : part->count;
     part->looked = false;
 }
 

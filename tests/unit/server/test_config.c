@@ -301,6 +301,8 @@ static void test_refuses_ec2(void **state)
         {"providers: {c: {kind: ec2, region: r, image: a, market: capacity-block}}", "capacityReservation is needed"},
         {"providers: {c: {kind: ec2, region: r, image: a, reset: hard}}",
          "providers.c.reset must be reboot or stop-start"},
+        {"providers: {c: {kind: ec2, region: r, image: a, reset: stop-start, market: spot}}",
+         "providers.c.reset must be reboot where market is spot"},
         {"providers: {c: {kind: ec2, region: r, image: a, subnets: [x]}}", "providers.c.subnets must be a mapping"},
         {"providers: {c: {kind: ec2, region: r, image: a, subnets: {subnet-1: 7}}}", "ids with their zones"},
         {"providers: {c: {kind: ec2, region: r, image: a, securityGroups: [a]}}", "must be ids, as sg-"},

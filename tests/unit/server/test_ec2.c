@@ -141,6 +141,19 @@ static void another_subnet_has_capacity(void **state)
     assert_string_equal(w->ec2.instances[1].subnet, "subnet-2");
 }
 
+static void a_type_that_a_zone_has_not_is_tried_in_the_next(void **state)
+{
+    struct world *w = *state;
+    struct provider_instance made;
+    refuse(w, "RunInstances", 400, "Unsupported", 1);
+    assert_int_equal(launch(w, "launch/1", &made), 0);
+    assert_string_equal(w->ec2.instances[0].subnet, "subnet-2");
+    refuse(w, "RunInstances", 400, "Unsupported", 2);
+    assert_int_equal(launch(w, "launch/2", &made), STATUS_FULL);
+    assert_non_null(strstr(w->error, "Unsupported"));
+    assert_int_equal(w->ec2.count, 1);
+}
+
 static void two_instances_of_one_machine_are_a_conflict(void **state)
 {
     struct world *w = *state;
@@ -180,6 +193,7 @@ static void a_list_has_all_pages(void **state)
     struct provider_instance made;
     struct provider_listed *list = NULL;
     size_t count = 0;
+    w->ec2.page_max = 2;
     for (int i = 0; i < 5; i++) {
         autofree char *key = own_printf("launch/%d", i);
         assert_int_equal(launch(w, key, &made), 0);
@@ -193,6 +207,27 @@ static void a_list_has_all_pages(void **state)
     refuse(w, "DescribeInstances", 500, "InternalError", 9);
     (void)met(w, 0);
     assert_int_equal(met(w, w->driver.ops->list(w->driver.self, &list, &count, w->error)), STATUS_UNAVAILABLE);
+}
+
+/* An instance of a type with 32 network interfaces is described in 80 kB. */
+static void a_list_of_large_instances_is_read(void **state)
+{
+    struct world *w = *state;
+    struct provider_instance made;
+    struct provider_listed *list = NULL;
+    size_t count = 0;
+    assert_int_equal(launch(w, "launch/1", &made), 0);
+    pthread_mutex_lock(&w->ec2.lock);
+    for (w->ec2.count = 1; w->ec2.count < 205; w->ec2.count++) {
+        struct fake_ec2_instance *next = &w->ec2.instances[w->ec2.count];
+        *next = w->ec2.instances[0];
+        snprintf(next->id, sizeof(next->id), "i-%017x", w->ec2.count + 1);
+    }
+    w->ec2.padding = 80000;
+    pthread_mutex_unlock(&w->ec2.lock);
+    assert_int_equal(met(w, w->driver.ops->list(w->driver.self, &list, &count, w->error)), 0);
+    assert_int_equal(count, 205);
+    free(list);
 }
 
 /* --- reboots --------------------------------------------------------------------------------------------------- */
@@ -537,6 +572,8 @@ int main(void)
         IN_WORLD(two_instances_of_one_machine_are_a_conflict),
         IN_WORLD(what_has_not_our_tag_is_left_alone),
         IN_WORLD(a_list_has_all_pages),
+        IN_WORLD(a_list_of_large_instances_is_read),
+        IN_WORLD(a_type_that_a_zone_has_not_is_tried_in_the_next),
         IN_WORLD(a_reboot_is_sent_once),
         IN_WORLD(a_stop_is_followed_by_one_start),
         IN_WORLD(refusals_mean_what_ec2_says),
