@@ -183,7 +183,8 @@ json_t *render_scheduler(const struct service_scheduler_status *scheduler)
     put_text(json, "error", scheduler->error);
     put_text(json, "transport", scheduler->transport);
     put_text(json, "configuration", scheduler->managed ? "manage" : "attach");
-    put_text(json, "strategy", scheduler->strategy);
+    if (scheduler->managed)
+        put_text(json, "strategy", desired_strategy_text(scheduler->strategy));
     put_text(json, "drift", scheduler->drift);
     return json;
 }

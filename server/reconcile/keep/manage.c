@@ -354,7 +354,7 @@ static enum part_take take(struct reconcile *r, struct rcall *call)
     tell_trouble(r, link, call->status == 0 ? "" : call->error[0] != '\0' ? call->error : status_meaning(call->status));
     if (call->status == 0 || desired->drift[0] != '\0') /* what was found is told, whatever came of the rest */
         tell_drift(r, link, desired);
-    service_scheduler_manage(link->shown, desired_strategy_text(desired->strategy), link->manage->drift);
+    service_scheduler_manage(link->shown, desired->strategy, link->manage->drift);
     return PART_TAKE_DONE;
 }
 

@@ -81,7 +81,7 @@ static int check_cluster(const struct change *change)
                            cluster->scheduler[0] != '\0' ? "\"" : "");
     struct service_scheduler_status scheduler;
     service_scheduler_get(service_scheduler_of(change->s, cluster), &scheduler);
-    if (touches_groups(change->wanted) && scheduler.drift[0] != '\0' && text_equal(scheduler.strategy, "Managed"))
+    if (touches_groups(change->wanted) && scheduler.drift[0] != '\0' && scheduler.strategy == DESIRED_STRATEGY_MANAGED)
         return problem_say(change->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
                            "%s. Put the file back as it was, or change SlurmConfigStrategy, and repeat.",
                            scheduler.drift);

@@ -159,11 +159,11 @@ void service_scheduler_set(struct service_scheduler *scheduler, const struct ser
     pthread_mutex_unlock(&scheduler->mutex);
 }
 
-void service_scheduler_manage(struct service_scheduler *scheduler, const char *strategy, const char *drift)
+void service_scheduler_manage(struct service_scheduler *scheduler, enum desired_strategy strategy, const char *drift)
 {
     pthread_mutex_lock(&scheduler->mutex);
     scheduler->status.managed = true;
-    text_copy_cut(scheduler->status.strategy, sizeof(scheduler->status.strategy), strategy);
+    scheduler->status.strategy = strategy;
     text_copy_cut(scheduler->status.drift, sizeof(scheduler->status.drift), drift);
     pthread_mutex_unlock(&scheduler->mutex);
 }

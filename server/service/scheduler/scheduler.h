@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_SERVICE_SCHEDULER_H
 #define HOLDFAST_SERVER_SERVICE_SCHEDULER_H
 
+#include "model/group_spec.h"
 #include "model/job.h"
 #include "model/limits.h"
 #include "model/model.h"
@@ -22,7 +23,7 @@ struct service_scheduler_status {
     char error[SERVICE_SCHEDULER_ERROR_MAX];     /* of a scheduler that is down */
     char transport[SERVICE_SCHEDULER_ERROR_MAX]; /* by what it is spoken to; "": not known yet */
     bool managed;                                /* its nodes and partitions are written by us */
-    char strategy[NAME_MAX_BYTES];               /* by this: Merge, Managed, Overwrite */
+    enum desired_strategy strategy;              /* by this */
     char drift[SERVICE_SCHEDULER_DRIFT_MAX];     /* how it is not as it was written; "": it is */
 };
 struct service_scheduler;
@@ -71,7 +72,7 @@ void service_scheduler_seen(struct service_scheduler *scheduler, int64_t at);
 void service_scheduler_free(struct service_scheduler *scheduler); /* accepts NULL */
 void service_scheduler_set(struct service_scheduler *scheduler, const struct service_scheduler_status *status);
 /* That its nodes and partitions are written by us, and how they have drifted; stays over service_scheduler_set. */
-void service_scheduler_manage(struct service_scheduler *scheduler, const char *strategy, const char *drift);
+void service_scheduler_manage(struct service_scheduler *scheduler, enum desired_strategy strategy, const char *drift);
 /* Unknown for NULL. */
 void service_scheduler_get(struct service_scheduler *scheduler, struct service_scheduler_status *ret_status);
 /* Takes the snapshot over; NULL: there is none, and why. */

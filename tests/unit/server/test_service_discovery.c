@@ -134,7 +134,7 @@ static void test_names_of_a_source(void **state)
     service_scheduler_show(world.service.schedulers[0], NULL, "squeue failed");
     refuses(&world, "big", STATUS_UNAVAILABLE, "squeue failed");
     show(&world, six, ARRAY_LEN(six), 1, NOW);
-    service_scheduler_manage(world.service.schedulers[0], "Merge", "");
+    service_scheduler_manage(world.service.schedulers[0], DESIRED_STRATEGY_MERGE, "");
     refuses(&world, "big", STATUS_INVALID, "(manage)");
     close_slurm(&world);
 }
