@@ -486,7 +486,7 @@ static void blame_node(struct job_turn *turn)
 static bool restart_as_asked(struct job_turn *turn)
 {
     struct job_record *record = turn->record;
-    bool remake = text_starts_with(turn->spec->asked, "remake"), first = record->attempt == 0;
+    bool remake = turn->spec->remakes, first = record->attempt == 0;
     if (strcmp(turn->spec->asked, record->asked) == 0)
         return false;
     text_copy_cut(record->asked, sizeof(record->asked), turn->spec->asked);

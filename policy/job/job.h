@@ -139,8 +139,8 @@ struct job_spec {
     size_t set_count;
     struct job_elastic elastic;
     bool suspend;
-    char asked
-        [JOB_ASKED_MAX]; /* what a person asked for last, "restart …" or "remake …"; another text is another time */
+    char asked[JOB_ASKED_MAX]; /* by which words a person asked last that it begins anew; others are another time … */
+    bool remakes;              /* … and its pods with it, not its workers alone */
     enum job_clean clean;
     int64_t retries_max; /* JOB_NO_LIMIT, as with the next ones */
     int64_t eval_ms, restarts_before_full, full_restarts_max;

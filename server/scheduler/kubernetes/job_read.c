@@ -143,6 +143,7 @@ int kube_job_read(json_t *object, struct workload_job **ret_job)
         job->spec.set_count = 0;
     const json_t *annotations = json_object_get(metadata, "annotations");
     copy(job->spec.asked, sizeof(job->spec.asked), kube_text(annotations, KUBE_JOB_ASKED_ANNOTATION));
+    job->spec.remakes = text_starts_with(job->spec.asked, job_command_kind_text(JOB_COMMAND_REMAKE));
     int64_t size;
     if (text_parse_i64(kube_text(annotations, KUBE_JOB_SIZE_ANNOTATION), 1, JOB_PODS_MAX, &size) == 0)
         job->spec.elastic.most = (int)size; /* what is no size is none */

@@ -493,7 +493,8 @@ static void test_a_person_restarts_it(void **state)
     assert_int_equal(w->pods[0].incarnation, 0);
     steps(w, 5);
     assert_int_equal(w->record->attempt, 2); /* once for each time it was asked for */
-    text_copy_cut(w->spec.asked, sizeof(w->spec.asked), "remake 8 by ann");
+    text_copy_cut(w->spec.asked, sizeof(w->spec.asked), "another 8 by ann");
+    w->spec.remakes = true;
     step(w);
     reach(w, JOB_RUNNING);
     assert_int_equal(w->pods[0].incarnation, 1);

@@ -305,10 +305,30 @@ static void test_each_job_has_a_token_of_its_own(void **state)
     assert_string_not_equal(a, c);
 }
 
+/* The annotation is read once: its first word says what begins anew, and the whole of it which time that was asked. */
+static void test_reads_what_a_person_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool remakes;
+    } rows[] = {{"restart 7 by ann", false}, {"remake 8 by ann", true}, {"tuesday", false}, {"do not remake", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        auto_json json_t *object = parse(JOB);
+        json_object_set_new(at(object, "metadata"), "annotations",
+                            json_pack("{s:s}", KUBE_JOB_ASKED_ANNOTATION, rows[i].text));
+        struct workload_job *job = job_of(object);
+        assert_string_equal(job->spec.asked, rows[i].text);
+        assert_int_equal(job->spec.remakes, rows[i].remakes);
+        workload_job_free(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_a_spec),
+        cmocka_unit_test(test_reads_what_a_person_asked),
         cmocka_unit_test(test_makes_pods),
         cmocka_unit_test(test_pods_stay_away_from_excluded_nodes),
         cmocka_unit_test(test_status_keeps_when_conditions_changed),
