@@ -17,6 +17,11 @@ static void say(struct alternative *alternative, const char *fmt, ...)
     text_copy_cut(alternative->why, sizeof(alternative->why), why);
 }
 
+static bool is_asked_for(const struct decision *decision)
+{
+    return decision->rule == RULE_OPERATOR_REQUEST || decision->rule == RULE_PERSON_REQUEST;
+}
+
 /* GATE_COUNT: none. */
 static enum gate failed_gate(const struct decision *decision)
 {
@@ -36,7 +41,7 @@ static const char *attempts_of(const struct decision *decision)
 static void why_not_watched(const struct decision *decision, struct alternative *alternative)
 {
     const char *what = decision->code[0] != '\0' ? decision->code : "what was seen";
-    if (text_equal(decision->code, "operator"))
+    if (is_asked_for(decision))
         say(alternative, "a person asked for more");
     else if (decision->action == ACTION_MARK)
         say(alternative, "%s asks for a repair, and the mark keeps jobs from it until a person has done one", what);
@@ -48,7 +53,7 @@ static void why_not_repaired(const struct decision *decision, struct alternative
 {
     bool reboot = alternative->action == ACTION_REBOOT;
     enum gate gate = failed_gate(decision);
-    if (text_equal(decision->code, "operator"))
+    if (is_asked_for(decision))
         say(alternative, "a person asked for something else");
     else if (decision->action == ACTION_REPLACE)
         say(alternative, "a reboot is not enough, by the rule %s (%s)", decision_rule_text(decision->rule),
