@@ -53,6 +53,7 @@ struct sink {
     int64_t last_ms;
     int64_t *retry_after_s;
     struct http_reply *reply; /* NULL: of a stream */
+    bool head, good;          /* on_bytes hears of the head of a reply, too, where its status is 2xx */
     const char *header;       /* wanted by who downloads; NULL: none */
     char value[HTTP_HEADER_VALUE_MAX];
 };
@@ -194,6 +195,20 @@ static bool header_value(const char *bytes, size_t len, const char *name, const 
     return true;
 }
 
+/* The head of a stream ends with an empty line. */
+static size_t on_stream_header(const char *bytes, size_t len, struct sink *sink)
+{
+    if (len >= sizeof("HTTP/") && strncmp(bytes, "HTTP/", sizeof("HTTP/") - 1) == 0) {
+        const char *code = memchr(bytes, ' ', len);
+        sink->good = code != NULL && code + 1 < bytes + len && code[1] == '2';
+        return len;
+    }
+    if (len > 2 || bytes[0] != '\r' || !sink->good)
+        return len;
+    sink->stopped = !sink->on_bytes("", 0, sink->arg);
+    return sink->stopped ? 0 : len;
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
 {
     struct sink *sink = arg;
@@ -208,7 +223,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
     else if (header_value(bytes, size * count, "Retry-After:", &value, &len) &&
              text_copy_bytes(seconds, sizeof(seconds), value, len) == 0)
         (void)text_parse_i64(seconds, 0, RETRY_AFTER_S_MAX, sink->retry_after_s);
-    return size * count;
+    return sink->head ? on_stream_header(bytes, size * count, sink) : size * count;
 }
 
 /* Asked about once a second while nothing moves, too. */
@@ -263,6 +278,7 @@ static void set_request(struct http_client *client, const char *url, struct curl
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's are none of the server's */
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, sink);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->timeout_ms);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -386,7 +402,7 @@ int http_stream(struct http_client *client, const char *path_and_query,
                 bool (*on_bytes)(const char *bytes, size_t len, void *arg), void *arg, int64_t idle_timeout_ms,
                 int *ret_status, char ret_error[HTTP_ERROR_MAX])
 {
-    struct sink sink = {.on_bytes = on_bytes, .arg = arg};
+    struct sink sink = {.on_bytes = on_bytes, .arg = arg, .head = true};
     struct curl_slist *list AUTO(curl_list) = make_headers(client, NULL, NULL);
     autofree char *url = own_printf("%s%s", client->base, path_and_query);
     set_request(client, url, list, &sink);

@@ -52,7 +52,8 @@ int http_request(struct http_client *client, const char *method, const char *pat
                  const void *body, size_t len, const char *const *headers, size_t bytes_max,
                  struct http_reply *ret_reply, char ret_error[HTTP_ERROR_MAX]);
 void http_reply_free(struct http_reply *reply);
-/* Streams a reply's body to on_bytes until it returns false, the server ends or idle_timeout_ms pass in silence. */
+/* Streams a reply's body to on_bytes until it returns false, the server ends or idle_timeout_ms pass in silence. Of a reply with 2xx
+ * on_bytes hears as soon as its head is there, with 0 bytes. */
 int http_stream(struct http_client *client, const char *path_and_query,
                 bool (*on_bytes)(const char *bytes, size_t len, void *arg), void *arg, int64_t idle_timeout_ms,
                 int *ret_status, char ret_error[HTTP_ERROR_MAX]);

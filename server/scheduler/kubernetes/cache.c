@@ -3,6 +3,8 @@
  * An object is never replaced by an older one: the answer to a change of ours may come before the watch tells of the change before it.
  *
  * After a failure a small request asks whether the server is there before the watch goes on: a watch says nothing while nothing changes.
+ * What is kept counts as current once the server has accepted the watch. A watch that breaks is no outage, nor is one that an overloaded
+ * server refuses a few times: a list or a watch that fails after that is one.
  */
 #include "server/scheduler/kubernetes/cache.h"
 
@@ -24,6 +26,7 @@
 #define BACK_OFF_MS_MIN 200
 #define BACK_OFF_MS_MAX 2000
 #define PAUSE_MS_MAX MS_PER_MIN /* the longest pause that a server is granted */
+#define REFUSALS_MAX 5          /* watches that an overloaded server refuses before that is told */
 #define VERSION_MAX 32
 #define CONTINUE_MAX 4096
 
@@ -47,6 +50,8 @@ struct kube_cache {
     char version[VERSION_MAX]; /* "": it has to list */
     int64_t asked_pause_ms;    /* by the last answer: 429 with Retry-After */
     int line_status;
+    bool accepted; /* the watch that was begun last */
+    int refusals;
 };
 
 /* --- what is kept --------------------------------------------------------------------------------------------------- */
@@ -215,9 +220,25 @@ int kube_cache_line(struct kube_cache *cache, const char *line, size_t len)
     return 0;
 }
 
+static void settle(struct kube_cache *cache, int status)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->failing = status != 0;
+    cache->status = status;
+    if (status == 0)
+        cache->listed = true;
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->lock);
+}
+
 static bool on_line(const char *line, size_t len, void *arg)
 {
     struct kube_cache *cache = arg;
+    if (len == 0) {
+        cache->accepted = true;
+        settle(cache, 0);
+        return true;
+    }
     cache->line_status = kube_cache_line(cache, line, len);
     return cache->line_status == 0;
 }
@@ -231,6 +252,7 @@ static int watch(struct kube_cache *cache)
                    WATCH_S, cache->version, cache->kind->query[0] != '\0' ? "&" : "", cache->kind->query);
     kube_call_start(&call, cache->client, error);
     cache->line_status = 0;
+    cache->accepted = false;
     int status = kube_watch(&call, path, on_line, cache, IDLE_MS);
     cache->asked_pause_ms = call.pause_ms;
     if (cache->line_status != 0 && call.http_status == 200) { /* the lines of a refusal are no changes */
@@ -259,17 +281,6 @@ static int ping(struct kube_cache *cache)
     return status;
 }
 
-static void settle(struct kube_cache *cache, int status)
-{
-    pthread_mutex_lock(&cache->lock);
-    cache->failing = status != 0;
-    cache->status = status;
-    if (status == 0)
-        cache->listed = true;
-    pthread_cond_broadcast(&cache->changed);
-    pthread_mutex_unlock(&cache->lock);
-}
-
 /* After a failure: longer each time, and at least as long as the server asked for. */
 static int64_t next_pause(const struct kube_cache *cache, int64_t pause)
 {
@@ -278,7 +289,15 @@ static int64_t next_pause(const struct kube_cache *cache, int64_t pause)
     return asked > pause ? asked : pause;
 }
 
-/* A place that the server has forgotten is no failure: it lists again. Twice in a row it is one. */
+/* Whether it is an outage. A place that the server has forgotten is none: it lists again. Twice in a row it is one. */
+static bool is_outage(struct kube_cache *cache, int status, bool listed, bool failed)
+{
+    cache->refusals = listed && !cache->accepted && status == STATUS_FULL ? cache->refusals + 1 : 0;
+    if (!listed)
+        return status != STATUS_STALE || failed;
+    return !cache->accepted && status != STATUS_STALE && (status != STATUS_FULL || cache->refusals > REFUSALS_MAX);
+}
+
 static void *run(void *arg)
 {
     struct kube_cache *cache = arg;
@@ -287,21 +306,20 @@ static void *run(void *arg)
     while (kube_client_sleep(cache->client, pause)) {
         int status = cache->version[0] == '\0' ? list_all(cache) : failed ? ping(cache) : 0;
         bool listed = status == 0;
-        if (listed) {
-            settle(cache, 0);
+        int64_t begun = clock_mono_ms(clock_system());
+        if (listed)
             status = watch(cache);
-        }
         if (status == 0) {
             failed = false;
-            pause = 0;
+            pause = clock_mono_ms(clock_system()) - begun < BACK_OFF_MS_MAX ? BACK_OFF_MS_MIN : 0;
             continue;
         }
         if (status == STATUS_STALE || status == STATUS_BACKEND || status == STATUS_TOO_LARGE)
             cache->version[0] = '\0'; /* that place is forgotten, or what came from there cannot be read */
-        if (status != STATUS_STALE || (failed && !listed))
+        if (is_outage(cache, status, listed, failed))
             settle(cache, status);
         failed = true;
-        pause = next_pause(cache, pause);
+        pause = next_pause(cache, listed && cache->accepted && cache->line_status == 0 ? 0 : pause);
     }
     return NULL;
 }

@@ -20,6 +20,7 @@
 #define LINE_BYTES_MAX ((size_t)8 * 1024 * 1024)   /* etcd holds objects of 1.5 MiB at most */
 #define RETRY_MS_MIN 500                           /* where a 429 does not say when; doubles */
 #define RETRY_MS_MAX 8000
+#define PATH_SHOWN_MAX 100
 #define PEM_FILES 3
 #define ASK_ACCEPT "Accept: application/json"
 
@@ -208,6 +209,14 @@ static int status_of_http(int http_status)
     }
 }
 
+/* 'pods "x" is forbidden: User "hpd" cannot create resource "pods/eviction" in …': from the user on, as a name may fill the sentence. */
+static int denied(struct kube_call *call, const char *said)
+{
+    const char *user = strstr(said, " is forbidden: User ");
+    return kube_call_fail(call, STATUS_DENIED, KUBE_RIGHT_MISSING "%.200s",
+                          user != NULL ? user + strlen(" is forbidden: ") : said);
+}
+
 /* The server's own sentence, which names who may not do what. */
 static int refused(struct kube_call *call, const struct kube_request *request, const struct http_reply *reply)
 {
@@ -216,8 +225,11 @@ static int refused(struct kube_call *call, const struct kube_request *request, c
     const char *said = NULL;
     if (json_parse(reply->body, reply->len, REPLY_BYTES_MAX, &json, error) == 0)
         said = json_string_value(json_object_get(json, "message"));
+    if (reply->status == 403 && said != NULL && strstr(said, " cannot ") != NULL)
+        return denied(call, said);
+    size_t path = strcspn(request->path, "?");
     return kube_call_fail(call, status_of_http(reply->status), "%s %.*s: HTTP %d: %.180s", request->method,
-                          (int)strcspn(request->path, "?"), request->path, reply->status,
+                          path < PATH_SHOWN_MAX ? (int)path : PATH_SHOWN_MAX, request->path, reply->status,
                           said != NULL ? said : status_meaning(status_of_http(reply->status)));
 }
 
@@ -319,6 +331,8 @@ struct lines {
 static bool on_bytes(const char *bytes, size_t len, void *arg)
 {
     struct lines *lines = arg;
+    if (len == 0)
+        return lines->on_line("", 0, lines->arg);
     while (len > 0) {
         const char *end = memchr(bytes, '\n', len);
         size_t part = end == NULL ? len : (size_t)(end - bytes);
@@ -369,6 +383,16 @@ static void end_watch(struct kube_client *client, struct http_client *http)
     http_client_free(http);
 }
 
+static int watch_refused(struct kube_call *call, const char *path)
+{
+    autofree char *plain = own_printf("%.*s", (int)strcspn(path, "?"), path);
+    const char *resource = strrchr(plain, '/') + 1;
+    if (call->http_status == 403)
+        return kube_call_fail(call, STATUS_DENIED, KUBE_RIGHT_MISSING "hpd cannot watch resource \"%s\"", resource);
+    return kube_call_fail(call, status_of_http(call->http_status), "the watch of %s: HTTP %d", plain,
+                          call->http_status);
+}
+
 int kube_watch(struct kube_call *call, const char *path, bool (*on_line)(const char *line, size_t len, void *arg),
                void *arg, int64_t idle_ms)
 {
@@ -391,10 +415,7 @@ int kube_watch(struct kube_call *call, const char *path, bool (*on_line)(const c
         return kube_call_fail(call, status, "%s", error);
     if (call->http_status == 401)
         kube_credential_refused(call->client->credential, call->token);
-    if (call->http_status != 200)
-        return kube_call_fail(call, status_of_http(call->http_status), "the watch of %.*s: HTTP %d",
-                              (int)strcspn(path, "?"), path, call->http_status);
-    return 0;
+    return call->http_status == 200 ? 0 : watch_refused(call, path);
 }
 
 /* --- life ----------------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "server/scheduler/scheduler.h"
 
 #define KUBE_FIELD_MANAGER "holdfast"
+#define KUBE_RIGHT_MISSING "HTTP 403, a right is missing: " /* then who cannot do what */
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
 #define KUBE_STRATEGIC_PATCH "application/strategic-merge-patch+json"
 
@@ -52,7 +53,7 @@ struct kube_request {
 int kube_ask(struct kube_call *call, const struct kube_request *request, json_t **ret_json);
 int kube_get(struct kube_call *call, const char *path, json_t **ret_json);
 
-/* Hands each line of a watch to on_line (zero-terminated) until it answers false, the server ends, or nothing comes for idle_ms. A line
+/* Hands each line of a watch to on_line (zero-terminated), and before the first an empty one, when the server has accepted the watch, until it answers false, the server ends, or nothing comes for idle_ms. A line
  * that is too long ends it as TOO_LARGE. 0 when the server ended it in order; STALE for 410. */
 int kube_watch(struct kube_call *call, const char *path, bool (*on_line)(const char *line, size_t len, void *arg),
                void *arg, int64_t idle_ms);

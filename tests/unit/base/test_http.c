@@ -181,12 +181,13 @@ static void test_proxies_stay_away_from_the_loopback(void **state)
 
 struct stream {
     struct text got;
-    size_t enough;
+    size_t enough, heads; /* heads: told of before the body */
 };
 
 static bool take(const char *bytes, size_t len, void *arg)
 {
     struct stream *stream = arg;
+    stream->heads += len == 0 && stream->got.len == 0;
     text_add_bytes(&stream->got, bytes, len);
     return stream->got.len < stream->enough;
 }
@@ -244,6 +245,7 @@ static void test_streams(void **state)
             fail_msg("%zu: %d %s", i, status, error);
         assert_int_equal(http_status, cases[i].http_status);
         assert_string_equal(text_get(&stream.got), cases[i].got);
+        assert_int_equal(stream.heads, cases[i].http_status == 401 ? 0 : 1);
         text_free(&stream.got);
         http_client_free(client);
         fake_server_stop(server);

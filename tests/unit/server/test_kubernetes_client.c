@@ -43,6 +43,7 @@ static struct {
     pthread_mutex_t lock;
     const struct step *steps;
     size_t count;
+    struct step refused; /* its status is not 0: each watch is answered so */
     char *requests[REQUESTS_MAX];
     int64_t times[REQUESTS_MAX]; /* on the monotonic clock */
     size_t seen;
@@ -62,15 +63,20 @@ static char *keep_text(char *text)
     return script.kept[script.kept_count++] = text;
 }
 
-/* What comes after the last step is silence: a watch in which nothing happens. */
+/* What comes after the last step is silence: a watch in which nothing happens. A small request is answered. */
 static void play(const char *request, size_t len, struct fake_answer *answer, void *arg)
 {
     static const struct step silence = {.status = 200, .body = "", .watch = true, .hold = true};
+    static const struct step empty = {.status = 200, .body = "{}"};
     (void)arg, (void)len;
     pthread_mutex_lock(&script.lock);
     if (script.seen == REQUESTS_MAX)
         abort();
-    const struct step *step = script.seen < script.count ? &script.steps[script.seen] : &silence;
+    const struct step *step = script.seen < script.count             ? &script.steps[script.seen]
+                              : strstr(request, "?limit=1 ") != NULL ? &empty
+                                                                     : &silence;
+    if (script.refused.status != 0 && strstr(request, "watch=true") != NULL)
+        step = &script.refused;
     const char *body = step->body == NULL ? "" : step->body;
     autofree char *length = own_printf("Content-Length: %zu\r\n", strlen(body));
     char *head =
@@ -101,6 +107,13 @@ static void say(const struct step *steps, size_t count)
         static const struct step steps[] = {__VA_ARGS__}; \
         say(steps, ARRAY_LEN(steps));                     \
     } while (0)
+
+static void refuse_watches(int status)
+{
+    pthread_mutex_lock(&script.lock);
+    script.refused = (struct step){.status = status, .body = "{}"};
+    pthread_mutex_unlock(&script.lock);
+}
 
 static size_t seen(void)
 {
@@ -214,6 +227,11 @@ static void test_too_many_requests(void **state)
     end_client(client);
 }
 
+#define LONG                                                                                              \
+    "a-name-of-a-pod-that-fills-the-whole-sentence-a-name-of-a-pod-that-fills-the-whole-sentence-"        \
+    "a-name-of-a-pod-that-fills-the-whole-sentence-a-name-of-a-pod-that-fills-the-whole-sentence-a-name-" \
+    "of-a-pod-that-fills-the-whole-sentence"
+
 static void test_answers(void **state)
 {
     (void)state;
@@ -226,6 +244,12 @@ static void test_answers(void **state)
         {{.status = 200, .body = ""}, STATUS_BACKEND, "cannot be read"},
         {{.status = 302, .head = "Location: http://127.0.0.1:1/\r\n", .body = ""}, STATUS_BACKEND, "HTTP 302"},
         {{.status = 403, .body = "{\"message\":\"u cannot list\\nnodes\"}"}, STATUS_DENIED, "u cannot list"},
+        {{.status = 403,
+          .body = "{\"message\":\"pods \\\"" LONG "\\\" is forbidden: User \\\"h\\\" cannot create resource "
+                  "\\\"pods/eviction\\\"\"}"},
+         STATUS_DENIED,
+         "missing: User \"h\" cannot create resource \"pods/eviction\""},
+        {{.status = 403, .body = "{\"message\":\"node is under attack\"}"}, STATUS_DENIED, "under attack"},
         {{.status = 404, .body = "{\"message\":7}"}, STATUS_NOT_FOUND, "HTTP 404"},
         {{.status = 409, .body = "{}"}, STATUS_CONFLICT, "HTTP 409"},
         {{.status = 410, .body = "{}"}, STATUS_STALE, "HTTP 410"},
@@ -568,6 +592,58 @@ static void test_a_watch_of_an_overloaded_server(void **state)
     end_cache();
 }
 
+static int ready_now(void)
+{
+    struct kube_call call;
+    kube_call_start(&call, cache_client, error);
+    return kube_cache_ready(cache, &call);
+}
+
+static void wait_until_ready_is(int status)
+{
+    int64_t until = clock_mono_ms(clock_system()) + 3 * TIMEOUT_MS;
+    while (ready_now() != status) {
+        if (clock_mono_ms(clock_system()) > until)
+            fail_msg("it is never %s: %s", status_text(status), error);
+        usleep(5000);
+    }
+}
+
+/* A right to list without the right to watch is an outage from the first try on, and stays one: each list of it would say otherwise. */
+static void test_a_watch_that_is_denied(void **state)
+{
+    (void)state;
+    SAY(LIST("10", "", OBJECT("a", "1")));
+    refuse_watches(403);
+    start_cache();
+    while (seen() < 6) {
+        assert_int_equal(ready_now(), STATUS_DENIED);
+        assert_non_null(strstr(error, "cannot watch resource \"nodes\""));
+        usleep(1000);
+    }
+    refuse_watches(0);
+    wait_until_ready_is(0);
+    assert_kept("a");
+    end_cache();
+}
+
+/* A connection that breaks is no outage, whatever follows it; nor is a server that refuses a watch a few times. One that always does is. */
+static void test_a_watch_that_breaks_is_no_outage(void **state)
+{
+    (void)state;
+    SAY(LIST("10", "", OBJECT("a", "1")),
+        {.status = 200, .head = "Content-Length: 999\r\n", .watch = true, .body = BOOKMARK("11")});
+    start_cache();
+    assert_kept("a");
+    wait_for(2);
+    refuse_watches(429);
+    wait_until_ready_is(STATUS_FULL);
+    assert_true(seen() >= 2 + 6 * 2); /* each refusal, and the small request before it */
+    assert_non_null(strstr(error, "HTTP 429"));
+    end_cache();
+    refuse_watches(0);
+}
+
 static bool ignore_line(const char *line, size_t len, void *arg)
 {
     (void)line;
@@ -614,6 +690,8 @@ int main(void)
         cmocka_unit_test(test_a_server_that_forgets_always),
         cmocka_unit_test(test_what_cannot_be_read_is_listed_again),
         cmocka_unit_test(test_a_watch_of_an_overloaded_server),
+        cmocka_unit_test(test_a_watch_that_is_denied),
+        cmocka_unit_test(test_a_watch_that_breaks_is_no_outage),
         cmocka_unit_test(test_watches_that_never_end),
     };
     return cmocka_run_group_tests(tests, start, stop);
