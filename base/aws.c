@@ -1,4 +1,5 @@
-/* Signs requests to AWS. The signed headers are few: host, the date, the type of the body and the token of a session. */
+/* Signs requests to AWS. The signed headers are few: host, the date, the type of the body, the token of a session, and the hash of the
+ * body, which S3 alone wants as a header. */
 #include "base/aws.h"
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CONTENT_HASH "x-amz-content-sha256"
 #define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 int aws_endpoint(const char *service, const char *region, char ret_url[AWS_ENDPOINT_MAX])
@@ -24,7 +26,7 @@ int aws_endpoint(const char *service, const char *region, char ret_url[AWS_ENDPO
 struct signing {
     const struct aws_request *request;
     const struct aws_credentials *credentials;
-    char date[SIGV4_DATE_MAX];
+    char date[SIGV4_DATE_MAX], body_hash[ID_SHA256_HEX_MAX];
 };
 
 /* 20261120T150000Z, of "2026-11-20T15:00:00.000Z". */
@@ -45,6 +47,7 @@ static size_t header(void *arg, const char *name, const char **ret_value)
     const struct signing *signing = arg;
     const char *value = text_equal(name, "host")                   ? signing->request->host
                         : text_equal(name, "x-amz-date")           ? signing->date
+                        : text_equal(name, CONTENT_HASH)           ? signing->body_hash
                         : text_equal(name, "content-type")         ? signing->request->content_type
                         : text_equal(name, "x-amz-security-token") ? signing->credentials->session_token
                                                                    : NULL;
@@ -74,23 +77,29 @@ int aws_sign(const struct aws_request *request, const struct aws_credentials *cr
 {
     AUTO(text) struct text canonical = {0}, names = {0};
     struct signing signing = {.request = request, .credentials = credentials};
-    char body_hash[ID_SHA256_HEX_MAX], signature[ID_SHA256_HEX_MAX], name[SIGV4_NAME_MAX];
-    bool has_token = credentials->session_token[0] != '\0';
-    const struct sigv4_request signed_request = {
-        .method = request->method, .path = request->path, .query = request->query, .header = header, .arg = &signing};
+    char signature[ID_SHA256_HEX_MAX], name[SIGV4_NAME_MAX];
+    bool has_token = credentials->session_token[0] != '\0', is_s3 = text_equal(request->service, "s3");
+    const struct sigv4_request signed_request = {.method = request->method,
+                                                 .path = request->path,
+                                                 .path_as_sent = is_s3,
+                                                 .query = request->query,
+                                                 .header = header,
+                                                 .arg = &signing};
     if (!text_is_clean(credentials->access_key) || !text_is_clean(credentials->session_token))
         return STATUS_INVALID;
     write_date(request->now_ms, signing.date);
-    text_printf(&names, "%shost;x-amz-date%s", request->content_type[0] != '\0' ? "content-type;" : "",
-                has_token ? ";x-amz-security-token" : "");
-    id_sha256_hex(request->body_len > 0 ? request->body : "", request->body_len, body_hash);
-    int status = sigv4_canonical(&signed_request, names.data, body_hash, &canonical, name);
+    text_printf(&names, "%shost%s;x-amz-date%s", request->content_type[0] != '\0' ? "content-type;" : "",
+                is_s3 ? ";" CONTENT_HASH : "", has_token ? ";x-amz-security-token" : "");
+    id_sha256_hex(request->body_len > 0 ? request->body : "", request->body_len, signing.body_hash);
+    int status = sigv4_canonical(&signed_request, names.data, signing.body_hash, &canonical, name);
     if (status != 0)
         return status;
     sign_text(&signing, &canonical, signature);
     size_t count = 0;
     *ret_headers = (struct aws_headers){.list = {NULL}};
     ret_headers->list[count++] = own_printf("X-Amz-Date: %s", signing.date);
+    if (is_s3)
+        ret_headers->list[count++] = own_printf(CONTENT_HASH ": %s", signing.body_hash);
     if (has_token)
         ret_headers->list[count++] = own_printf("X-Amz-Security-Token: %s", credentials->session_token);
     ret_headers->list[count++] =

@@ -1,6 +1,6 @@
 /*
- * Makes the canonical request. The rules are those of AWS's documentation of Signature Version 4 for services other
- * than S3: the path is normalised and encoded once more than it was sent, the query is sorted, values of headers lose
+ * Makes the canonical request. The rules are those of AWS's documentation of Signature Version 4: the path is
+ * normalised and encoded once more than it was sent (not for S3, which takes it as it is), the query is sorted, values of headers lose
  * their outer blanks and keep single ones inside.
  */
 #include "base/sigv4.h"
@@ -186,7 +186,10 @@ int sigv4_canonical(const struct sigv4_request *request, const char *signed_head
     ret_name[0] = '\0';
     text_add(t, request->method);
     text_add_char(t, '\n');
-    add_whole_path(t, request);
+    if (request->path_as_sent)
+        text_add(t, request->path);
+    else
+        add_whole_path(t, request);
     text_add_char(t, '\n');
     int r = request->query != NULL ? add_query(t, request->query) : 0;
     text_add_char(t, '\n');

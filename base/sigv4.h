@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct sigv4_request {
     const char *method;
     const char *path_prefix; /* what a proxy in front has cut off the path; NULL for none */
     const char *path;        /* as the client sent it, before any decoding */
+    bool path_as_sent;       /* S3's rule: it is signed as the client sent it */
     const char *query;       /* as sent, without the question mark; NULL or "" for none */
     /* How often the header came (name is in small letters), and its first value. */
     size_t (*header)(void *arg, const char *name, const char **ret_value);

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -307,6 +308,26 @@ int text_hex_digit(char c)
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+void text_add_escaped(struct text *t, const char *s, const char *also)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+    for (const char *at = s; *at != '\0'; at++)
+        if (strchr(plain, *at) != NULL || strchr(also, *at) != NULL)
+            text_add_char(t, *at);
+        else
+            text_printf(t, "%%%02X", (unsigned)(unsigned char)*at);
+}
+
+char *text_trim(char *s)
+{
+    size_t len = strlen(s);
+    while (len > 0 && isspace((unsigned char)s[len - 1]))
+        s[--len] = '\0';
+    while (isspace((unsigned char)*s))
+        s++;
+    return s;
 }
 
 int text_percent_decode(const char *text, size_t len, char *ret_text, size_t size)

@@ -74,6 +74,10 @@ void text_add_line(struct text *t, const char *s);
 int text_parse_i64(const char *s, int64_t min, int64_t max, int64_t *ret_value);
 /* The value of a hexadecimal digit, small or capital; -1 when c is none. */
 int text_hex_digit(char c);
+/* Adds s as a part of a URL: letters, digits, "-._~" and what is in also stay, every other byte becomes "%XX". */
+void text_add_escaped(struct text *t, const char *s, const char *also);
+/* Without the blanks and line ends around it, in place; what it returns lies within s. */
+char *text_trim(char *s);
 /* A part of a path or query as people meant it: strict percent signs, UTF-8, no control characters. INVALID, or TOO_LARGE when it
  * does not fit in size. */
 int text_percent_decode(const char *text, size_t len, char *ret_text, size_t size);

@@ -232,13 +232,7 @@ int cli_ask_list(struct cli *cli, const char *path, int64_t limit, json_t **ret_
 char *cli_encode(const char *text)
 {
     struct text out = {0};
-    for (const char *s = text; *s != 0; s++) {
-        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-            strchr("-._~", *s) != NULL)
-            text_add_char(&out, *s);
-        else
-            text_printf(&out, "%%%02X", (unsigned)(unsigned char)*s);
-    }
+    text_add_escaped(&out, text, "");
     return text_take(&out);
 }
 

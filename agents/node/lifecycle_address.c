@@ -41,7 +41,7 @@ static int take(struct net *net, const char *path, const char *name)
     AUTO(text) struct text address = {0};
     text_add(&address, path);
     text_add_char(&address, '/');
-    net_add_escaped(&address, name, "/");
+    text_add_escaped(&address, name, "/");
     return net_take(net, text_get(&address), name);
 }
 
@@ -127,7 +127,7 @@ static int take_link(struct net *net, const char *path, const char *below, const
     if (depth >= LIFECYCLE_SOURCE_DEPTH_MAX)
         return net_say(net, STATUS_INVALID, whole, "its directories are more than 16 deep");
     text_printf(&address, "%s/", path);
-    net_add_escaped(&address, whole, "/");
+    text_add_escaped(&address, whole, "/");
     int status = net_get(net, text_get(&address), "", LIST_BYTES_MAX, &body, &len);
     if (status != 0)
         return status;

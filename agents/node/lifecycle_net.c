@@ -33,15 +33,18 @@ void net_close(struct net *net)
     wire_free(TAKE(net->wire));
 }
 
-static void sign(struct net *net, const char *path, const char *query)
+static int sign(struct net *net, const char *path, const char *query)
 {
     AUTO(text) struct text headers = {0};
     char host[WIRE_HOST_MAX];
     if (net->s3 == NULL)
-        return;
+        return 0;
     wire_host(net->wire, host);
-    s3_sign(net->s3, host, path, query, clock_wall_ms(clock_system()), &headers);
+    int status = s3_sign(net->s3, host, path, query, clock_wall_ms(clock_system()), &headers);
+    if (status != 0)
+        return net_say(net, status, path, "the request cannot be signed");
     wire_headers(net->wire, text_get(&headers));
+    return 0;
 }
 
 int net_ask(struct net *net, const char *path, const char *query, size_t bytes_max, int *ret_answer,
@@ -57,9 +60,11 @@ int net_ask(struct net *net, const char *path, const char *query, size_t bytes_m
             left_ms = net->timeout_ms;
     }
     wire_limits(net->wire, left_ms, bytes_max);
-    sign(net, path, query);
+    int status = sign(net, path, query);
+    if (status != 0)
+        return status;
     autofree char *whole = own_printf("%s%s%s", path, query[0] != '\0' ? "?" : "", query);
-    int status = wire_get(net->wire, whole, NULL, ret_answer, ret_body, ret_len, why);
+    status = wire_get(net->wire, whole, NULL, ret_answer, ret_body, ret_len, why);
     return status == 0 ? 0 : net_say(net, status, path, why);
 }
 
@@ -118,14 +123,4 @@ int net_take_archive(struct net *net, const char *path)
     size_t len;
     int status = net_get(net, path, "", LIFECYCLE_SOURCE_TOTAL_MAX, &body, &len);
     return status == 0 ? lifecycle_unpack(body, len, net->directory, net->error) : status;
-}
-
-void net_add_escaped(struct text *out, const char *name, const char *also)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
-    for (const char *at = name; *at != '\0'; at++)
-        if (strchr(plain, *at) != NULL || strchr(also, *at) != NULL)
-            text_add_char(out, *at);
-        else
-            text_printf(out, "%%%02X", (unsigned char)*at);
 }

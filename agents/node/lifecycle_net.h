@@ -38,8 +38,6 @@ int net_take(struct net *net, const char *path, const char *name);
 int net_take_archive(struct net *net, const char *path);
 int net_say(const struct net *net, int status, const char *what, const char *why);
 bool net_is_archive(const char *path);
-/* Percent signs for all but letters, digits, "-._~" and what else is named. */
-void net_add_escaped(struct text *out, const char *name, const char *also);
 
 int lifecycle_fetch_address(const struct runner_options *options, const struct lifecycle_job *job,
                             const char *directory, char ret_error[LIFECYCLE_ERROR_MAX]);

@@ -60,11 +60,11 @@ static int list_page(struct net *net, const char *bucket, struct listing *listin
     size_t len;
     if (listing->next != NULL) {
         text_add(&query, "continuation-token=");
-        net_add_escaped(&query, listing->next, "");
+        text_add_escaped(&query, listing->next, "");
         text_add_char(&query, '&');
     }
     text_add(&query, "list-type=2&max-keys=1000&prefix=");
-    net_add_escaped(&query, listing->prefix, "");
+    text_add_escaped(&query, listing->prefix, "");
     int status = net_get(net, bucket, text_get(&query), LIST_BYTES_MAX, &body, &len);
     if (status != 0)
         return status;
@@ -91,7 +91,7 @@ static int take_all(struct net *net, const char *bucket, const struct listing *l
             return net_say(net, STATUS_BACKEND, "the list of objects", "it has a key of another prefix");
         text_add(&path, bucket);
         text_add_char(&path, '/');
-        net_add_escaped(&path, listing->keys[i], "/");
+        text_add_escaped(&path, listing->keys[i], "/");
         status = net_take(net, text_get(&path), listing->keys[i] + strlen(listing->prefix));
     }
     return status;
@@ -139,7 +139,7 @@ static int fetch(struct net *net, const char *source)
     AUTO(text) struct text path = {0};
     text_add(&path, bucket);
     text_add_char(&path, '/');
-    net_add_escaped(&path, key, "/");
+    text_add_escaped(&path, key, "/");
     return net_take_archive(net, text_get(&path));
 }
 

@@ -1,8 +1,5 @@
 /*
- * The reboot of this machine, by a runner (agents/node/runner.h) and only where hp-agent was started with --allow-reboot.
- *
- *     <state-dir>/reboot/  state     agents/node/work.h
- *                          output    of the last command
+ * The reboot of this machine, only where hp-agent was started with --allow-reboot (agents/node/single.h).
  *
  * Those who are logged in are told, the runner waits, asks the server whether the order is still wanted, stores that it begins, and runs
  * the command. An order is for one boot: what a runner finds that was begun is never run again, and another boot is what the server
@@ -13,6 +10,5 @@
 
 #define REBOOT_COMMAND "systemctl reboot" /* without --reboot-command */
 #define REBOOT_COMMAND_MS 60000
-#define REBOOT_OUTPUT_BYTES_MAX (64 * 1024)
 
 #endif

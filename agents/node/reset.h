@@ -1,11 +1,8 @@
 /*
- * The reset of one GPU on this instance, by nvidia-smi, and by a runner (agents/node/runner.h).
+ * The reset of one GPU on this instance, by nvidia-smi (agents/node/single.h).
  *
- *     <state-dir>/reset/  state     agents/node/work.h
- *                         output    of the last nvidia-smi
- *
- * The start is stored before the reset, and the result before its report. If a runner finds a reset that was started and not
- * finished, it reports that the result is unknown and resets nothing: a device is never reset twice for one order.
+ * If a runner finds a reset that was started and not finished, it reports that the result is unknown and resets nothing: a device is
+ * never reset twice for one order.
  *
  * The runner waits while a process has the GPU open. Before each further try it asks the server whether the order is still
  * wanted, because a job may use the node again.
@@ -19,13 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESET_OUTPUT_BYTES_MAX (64 * 1024)
-
 /* Whether this machine has nvidia-smi. */
 bool reset_is_offered(const char *path);
 /* The device as nvidia-smi -i takes it: a UUID as it is, an address on the bus with its function. INVALID: neither. */
 int reset_device(const char *device, char ret_name[DEVICE_MAX_BYTES + 2]);
-/* The last line with text of the output of nvidia-smi. */
-void reset_last_line(const char *output, size_t len, char *ret_line, size_t size);
 
 #endif

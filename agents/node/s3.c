@@ -1,23 +1,16 @@
-/* The file of keys and the signature. Keys are wiped where they were on the stack. */
+/* The file of keys; a key is wiped from the stack. base/aws.c signs. */
 #include "agents/node/s3.h"
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/hmac.h"
-#include "base/id.h"
 #include "base/nearest.h"
 #include "base/status.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_BYTES_MAX 16384
-#define DATE_MAX 17 /* 20261120T150405Z */
-#define DAY_LEN 8
-#define TERMINATOR "aws4_request"
 
 /* --- the file -------------------------------------------------------------------------------------------------- */
 
@@ -37,16 +30,6 @@ static int check_mode(const char *path, char ret_error[S3_ERROR_MAX])
     return st.st_uid == geteuid() || st.st_uid == 0 ? 0 : say(ret_error, path, "it belongs to another user");
 }
 
-static char *trimmed(char *text)
-{
-    size_t len = strlen(text);
-    while (len > 0 && isspace((unsigned char)text[len - 1]))
-        text[--len] = '\0';
-    while (isspace((unsigned char)*text))
-        text++;
-    return text;
-}
-
 struct key {
     const char *name;
     char *to;
@@ -60,8 +43,8 @@ static int take_line(const struct key keys[], size_t count, const char *path, ch
     if (equals == NULL)
         return say(ret_error, path, "a line is KEY = VALUE");
     *equals = '\0';
-    nearest.word = trimmed(line);
-    const char *value = trimmed(equals + 1);
+    nearest.word = text_trim(line);
+    const char *value = text_trim(equals + 1);
     for (size_t i = 0; i < count; i++) {
         nearest_see(&nearest, keys[i].name);
         if (!text_equal(nearest.word, keys[i].name))
@@ -76,16 +59,17 @@ static int take_line(const struct key keys[], size_t count, const char *path, ch
 
 static int take_file(struct s3_config *config, const char *path, char *data, char ret_error[S3_ERROR_MAX])
 {
-    const struct key keys[] = {{"aws_access_key_id", config->access_key, sizeof(config->access_key)},
-                               {"aws_secret_access_key", config->secret_key, sizeof(config->secret_key)},
-                               {"aws_session_token", config->session_token, sizeof(config->session_token)},
+    struct aws_credentials *own = &config->credentials;
+    const struct key keys[] = {{"aws_access_key_id", own->access_key, sizeof(own->access_key)},
+                               {"aws_secret_access_key", own->secret, sizeof(own->secret)},
+                               {"aws_session_token", own->session_token, sizeof(own->session_token)},
                                {"region", config->region, sizeof(config->region)},
                                {"endpoint_url", config->endpoint, sizeof(config->endpoint)}};
     bool in_section = false;
     char *rest, *line = strtok_r(data, "\n", &rest);
     int status = 0;
     for (; line != NULL && status == 0; line = strtok_r(NULL, "\n", &rest)) {
-        char *text = trimmed(line);
+        char *text = text_trim(line);
         if (text[0] == '\0' || text[0] == '#' || text[0] == ';')
             continue;
         if (text[0] == '[' && in_section)
@@ -110,7 +94,8 @@ int s3_config_read(const char *path, struct s3_config *ret_config, char ret_erro
     status = take_file(&config, path, data, ret_error);
     explicit_bzero(data, len);
     free(data);
-    if (status == 0 && (config.access_key[0] == '\0' || config.secret_key[0] == '\0' || config.region[0] == '\0'))
+    if (status == 0 &&
+        (config.credentials.access_key[0] == '\0' || config.credentials.secret[0] == '\0' || config.region[0] == '\0'))
         status = say(ret_error, path, "aws_access_key_id, aws_secret_access_key and region are needed");
     if (config.endpoint[0] == '\0')
         snprintf(config.endpoint, sizeof(config.endpoint), "https://s3.%s.amazonaws.com", config.region);
@@ -122,58 +107,23 @@ int s3_config_read(const char *path, struct s3_config *ret_config, char ret_erro
 
 /* --- the signature --------------------------------------------------------------------------------------------- */
 
-/* clock_format without what separates, and without the milliseconds. */
-static void compact_date(int64_t now_ms, char ret_date[DATE_MAX])
+int s3_sign(const struct s3_config *config, const char *host, const char *path, const char *query, int64_t now_ms,
+            struct text *ret_headers)
 {
-    char text[CLOCK_TEXT_MAX];
-    size_t len = 0;
-    clock_format(now_ms, text);
-    for (const char *at = text; *at != '\0' && *at != '.' && *at != 'Z' && len < DATE_MAX - 2; at++)
-        if (*at != '-' && *at != ':')
-            ret_date[len++] = *at;
-    ret_date[len++] = 'Z';
-    ret_date[len] = '\0';
-}
-
-static void sign_text(const struct s3_config *config, const char *date, const char *to_sign,
-                      char ret_hex[ID_SHA256_HEX_MAX])
-{
-    uint8_t key[ID_SHA256_BYTES];
-    char seed[sizeof(config->secret_key) + 4];
-    snprintf(seed, sizeof(seed), "AWS4%s", config->secret_key);
-    hmac_sha256(seed, strlen(seed), date, DAY_LEN, key);
-    hmac_sha256(key, sizeof(key), config->region, strlen(config->region), key);
-    hmac_sha256(key, sizeof(key), "s3", 2, key);
-    hmac_sha256(key, sizeof(key), TERMINATOR, strlen(TERMINATOR), key);
-    hmac_sha256(key, sizeof(key), to_sign, strlen(to_sign), key);
-    for (size_t i = 0; i < sizeof(key); i++)
-        snprintf(ret_hex + 2 * i, 3, "%02x", key[i]);
-    explicit_bzero(seed, sizeof(seed));
-    explicit_bzero(key, sizeof(key));
-}
-
-void s3_sign(const struct s3_config *config, const char *host, const char *path, const char *query, int64_t now_ms,
-             struct text *ret_headers)
-{
-    const char *token = config->session_token;
-    const char *names = token[0] != '\0' ? "host;x-amz-content-sha256;x-amz-date;x-amz-security-token"
-                                         : "host;x-amz-content-sha256;x-amz-date";
-    char date[DATE_MAX], nothing[ID_SHA256_HEX_MAX], hash[ID_SHA256_HEX_MAX], proof[ID_SHA256_HEX_MAX];
-    AUTO(text) struct text canonical = {0};
-    compact_date(now_ms, date);
-    id_sha256_hex("", 0, nothing);
-    text_printf(&canonical, "GET\n%s\n%s\nhost:%s\nx-amz-content-sha256:%s\nx-amz-date:%s\n", path, query, host,
-                nothing, date);
-    if (token[0] != '\0')
-        text_printf(&canonical, "x-amz-security-token:%s\n", token);
-    text_printf(&canonical, "\n%s\n%s", names, nothing);
-    id_sha256_hex(text_get(&canonical), canonical.len, hash);
-    autofree char *scope = own_printf("%.*s/%s/s3/" TERMINATOR, DAY_LEN, date, config->region);
-    autofree char *to_sign = own_printf("AWS4-HMAC-SHA256\n%s\n%s\n%s", date, scope, hash);
-    sign_text(config, date, to_sign, proof);
-    text_printf(ret_headers, "x-amz-content-sha256: %s\r\nx-amz-date: %s\r\n", nothing, date);
-    if (token[0] != '\0')
-        text_printf(ret_headers, "x-amz-security-token: %s\r\n", token);
-    text_printf(ret_headers, "Authorization: AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s\r\n",
-                config->access_key, scope, names, proof);
+    const struct aws_request request = {.method = "GET",
+                                        .host = host,
+                                        .path = path,
+                                        .query = query,
+                                        .content_type = "",
+                                        .region = config->region,
+                                        .service = "s3",
+                                        .now_ms = now_ms};
+    struct aws_headers headers;
+    int status = aws_sign(&request, &config->credentials, &headers);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; headers.list[i] != NULL; i++)
+        text_printf(ret_headers, "%s\r\n", headers.list[i]);
+    aws_headers_free(&headers);
+    return 0;
 }

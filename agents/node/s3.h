@@ -15,23 +15,23 @@
 #ifndef HOLDFAST_AGENTS_NODE_S3_H
 #define HOLDFAST_AGENTS_NODE_S3_H
 
+#include "base/aws.h"
 #include "base/text.h"
 
 #include <stdint.h>
 
 #define S3_ERROR_MAX 160
-#define S3_VALUE_MAX 2049 /* session tokens are long */
 
 struct s3_config {
-    char access_key[129], secret_key[129], session_token[S3_VALUE_MAX];
-    char region[64];
+    struct aws_credentials credentials;
+    char region[AWS_REGION_MAX];
     char endpoint[256]; /* https://s3.REGION.amazonaws.com unless the file says otherwise */
 };
 
 /* INVALID with a sentence that has no secret in it. */
 int s3_config_read(const char *path, struct s3_config *ret_config, char ret_error[S3_ERROR_MAX]);
-/* Appends the header lines of a signed GET. path and query as they are sent, the query in order; "" for none. */
-void s3_sign(const struct s3_config *config, const char *host, const char *path, const char *query, int64_t now_ms,
-             struct text *ret_headers);
+/* Appends the header lines of a signed GET. path and query as they are sent; "" for no query. INVALID when it cannot be signed. */
+int s3_sign(const struct s3_config *config, const char *host, const char *path, const char *query, int64_t now_ms,
+            struct text *ret_headers);
 
 #endif

@@ -269,11 +269,7 @@ static void opsgenie_close(const struct making *m, struct webhook_request *reque
     size_t len = strcspn(given, "?");
     text_add_bytes(&path, given, len > 0 && given[len - 1] == '/' ? len - 1 : len);
     text_add_char(&path, '/');
-    for (const char *c = m->facts->alert->key; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                     strchr("-._~", *c) != NULL;
-        text_printf(&path, plain ? "%c" : "%%%02X", (unsigned)(unsigned char)*c);
-    }
+    text_add_escaped(&path, m->facts->alert->key, "");
     text_add(&path, m->move == WEBHOOK_MOVE_RESOLVE ? "/close" : "/acknowledge");
     text_add(&path, "?identifierType=alias");
     autofree char *note = summary_of(m->event, SUMMARY_MAX);

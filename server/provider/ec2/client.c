@@ -84,14 +84,7 @@ void ec2_client_free(struct ec2_client *client)
 void ec2_form_add(struct text *form, const char *name, const char *value)
 {
     text_printf(form, "&%s=", name);
-    for (const char *c = value; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                     strchr("-_.~", *c) != NULL;
-        if (plain)
-            text_add_char(form, *c);
-        else
-            text_printf(form, "%%%02X", (unsigned char)*c);
-    }
+    text_add_escaped(form, value, "");
 }
 
 void ec2_answer_free(struct ec2_answer *answer)

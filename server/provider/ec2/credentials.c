@@ -27,22 +27,13 @@ static int say(char *ret_error, int status, const char *why)
 /* --- a file ---------------------------------------------------------------------------------------------------- */
 
 /* Without blanks at its ends, in place. */
-static char *trim(char *text)
-{
-    text += strspn(text, " \t\r");
-    size_t len = strlen(text);
-    while (len > 0 && strchr(" \t\r", text[len - 1]) != NULL)
-        text[--len] = '\0';
-    return text;
-}
-
 static int take_key(char *line, struct aws_credentials *credentials)
 {
     char *equals = strchr(line, '=');
     if (equals == NULL)
         return STATUS_INVALID;
     *equals = '\0';
-    const char *name = trim(line), *value = trim(equals + 1);
+    const char *name = text_trim(line), *value = text_trim(equals + 1);
     const struct {
         const char *name;
         char *into;
@@ -63,7 +54,7 @@ static bool is_profile(char *line, const char *profile)
     if (line[len - 1] != ']')
         return false;
     line[len - 1] = '\0';
-    const char *name = trim(line + 1);
+    const char *name = text_trim(line + 1);
     return text_equal(name, profile) ||
            (text_starts_with(name, "profile ") && text_equal(name + strlen("profile "), profile));
 }
@@ -77,7 +68,7 @@ int ec2_credentials_parse(char *text, const char *profile, struct aws_credential
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
-        line = trim(line);
+        line = text_trim(line);
         if (line[0] == '\0' || line[0] == '#' || line[0] == ';')
             continue;
         if (line[0] == '[')

@@ -65,14 +65,7 @@ int kube_call_fail(struct kube_call *call, int status, const char *fmt, ...)
 char *kube_escape(const char *word)
 {
     struct text out = {0};
-    for (const char *c = word; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                     strchr("-._~", *c) != NULL;
-        if (plain)
-            text_add_char(&out, *c);
-        else
-            text_printf(&out, "%%%02X", (unsigned)(unsigned char)*c);
-    }
+    text_add_escaped(&out, word, "");
     return text_take(&out);
 }
 

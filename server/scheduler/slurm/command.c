@@ -82,9 +82,7 @@ static int status_of(const char *said)
 /* The last line that says something, in place: the lines before it are usually retries. */
 static char *last_line(char *text)
 {
-    size_t len = strlen(text);
-    while (len > 0 && isspace((unsigned char)text[len - 1]))
-        text[--len] = '\0';
+    text = text_trim(text);
     char *newline = strrchr(text, '\n');
     char *line = newline == NULL ? text : newline + 1;
     for (char *c = line; *c != '\0'; c++)

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "server/scheduler/slurm/parse.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -23,15 +22,9 @@ static char *setting_of(char *line, char **ret_key)
     char *equals = strchr(line, '=');
     if (equals == NULL)
         return NULL;
-    char *end = equals;
-    while (end > line && end[-1] == ' ')
-        end--;
-    *end = '\0';
-    *ret_key = line;
-    char *value = equals + 1 + strspn(equals + 1, " ");
-    for (size_t len = strlen(value); len > 0 && isspace((unsigned char)value[len - 1]);)
-        value[--len] = '\0';
-    return value;
+    *equals = '\0';
+    *ret_key = text_trim(line);
+    return text_trim(equals + 1);
 }
 
 static void set_number(int64_t *number, const char *value)

@@ -11,6 +11,7 @@
 
 #include "agents/node/reset.h"
 #include "agents/node/runner.h"
+#include "agents/node/single.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -327,13 +328,13 @@ static void the_last_line_is_told(void **state)
 {
     char line[16];
     (void)state;
-    reset_last_line("one\ntwo\n\n", 9, line, sizeof(line));
+    single_last_line("one\ntwo\n\n", 9, line, sizeof(line));
     assert_string_equal(line, "two");
-    reset_last_line("a\x01\xff b", 5, line, sizeof(line));
+    single_last_line("a\x01\xff b", 5, line, sizeof(line));
     assert_string_equal(line, "a?? b");
-    reset_last_line(" \n\n", 3, line, sizeof(line));
+    single_last_line(" \n\n", 3, line, sizeof(line));
     assert_string_equal(line, "");
-    reset_last_line("much longer than the buffer", 27, line, sizeof(line));
+    single_last_line("much longer than the buffer", 27, line, sizeof(line));
     assert_string_equal(line, "much longer tha");
 }
 

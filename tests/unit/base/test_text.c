@@ -347,6 +347,26 @@ static void test_percent_decoding_is_strict(void **state)
     }
 }
 
+static void test_escaping(void **state)
+{
+    AUTO(text) struct text plain = {0}, path = {0};
+    (void)state;
+    text_add_escaped(&plain, "aZ09-._~ /+%\xc3\xa9", "");
+    assert_string_equal(text_get(&plain), "aZ09-._~%20%2F%2B%25%C3%A9");
+    text_add_escaped(&path, "a/b c", "/");
+    assert_string_equal(text_get(&path), "a/b%20c");
+}
+
+static void test_trimming(void **state)
+{
+    char padded[] = "\t a b\r\n", blank[] = " \n", none[] = "a", empty[] = "";
+    (void)state;
+    assert_string_equal(text_trim(padded), "a b");
+    assert_string_equal(text_trim(blank), "");
+    assert_string_equal(text_trim(none), "a");
+    assert_string_equal(text_trim(empty), "");
+}
+
 static void test_is_name(void **state)
 {
     static const char sixty_three[] = "a23456789-123456789-123456789-123456789-123456789-123456789-123";
@@ -412,6 +432,8 @@ int main(void)
         cmocka_unit_test(test_clean_has_no_control_characters),
         cmocka_unit_test(test_hex_digits),
         cmocka_unit_test(test_percent_decoding_is_strict),
+        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_trimming),
         cmocka_unit_test(test_is_name),
     };
 
