@@ -4,6 +4,7 @@
  * the thread sanitizer.
  */
 #include "server/service/cluster/cluster.h"
+#include "tests/sim/sim_cluster.h"
 #include "tests/sim/sim_other.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct live {
     pthread_mutex_t backends;
     atomic_bool stop, hangs;       /* the latter: the second scheduler, in each cordon */
     atomic_int hanging, most_hung; /* calls of it, now and at most */
+    atomic_int ends;               /* calls that end an instance */
     pthread_t agents;
 };
 
@@ -101,6 +103,7 @@ static int locked_reboot(struct provider *p, const struct provider_target *targe
 
 static int locked_terminate(struct provider *p, const struct provider_target *target, const char *key, char *error)
 {
+    atomic_fetch_add(&live.ends, 1);
     pthread_mutex_lock(&live.backends);
     int status = fake_provider_driver(&live.sim.provider).ops->terminate(p, target, key, error);
     pthread_mutex_unlock(&live.backends);
@@ -322,6 +325,37 @@ static void repairs_run_on_threads(void **state)
     stop_all();
 }
 
+/* A deletion is moved on and sends its call in one turn: while that call is under way, no second one is sent. */
+static void an_operation_has_one_call_at_a_time(void **state)
+{
+    (void)state;
+    start();
+    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "fake"};
+    group.instance_count = NODES;
+    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .groups = &group, .group_count = 1};
+    spec.orchestrator = ORCHESTRATOR_NONE;
+    struct cluster cluster;
+    struct problem problem = {0};
+    struct reconcile_stats stats;
+    assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    wait_for(NODES, 0);
+    pthread_mutex_lock(&live.backends); /* no call is answered before the loop has had turns for more of them */
+    assert_int_equal(service_cluster_delete(&live.sim.service, &sim_admin, SIM_CLUSTER, &cluster, &problem), 0);
+    for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && atomic_load(&live.ends) == 0; i++)
+        usleep(PAUSE_US);
+    reconcile_stats(live.sim.reconcile, &stats);
+    for (uint64_t turns = stats.turns + 3; stats.turns < turns; reconcile_stats(live.sim.reconcile, &stats)) {
+        live.sim.service.wake(live.sim.service.wake_arg, SERVICE_WAKE_ALL, 0);
+        usleep(PAUSE_US);
+    }
+    pthread_mutex_unlock(&live.backends);
+    for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && sim_has_cluster(&live.sim, &cluster); i++)
+        usleep(PAUSE_US);
+    assert_false(sim_has_cluster(&live.sim, &cluster));
+    assert_int_equal(atomic_load(&live.ends), NODES);
+    stop_all();
+}
+
 /* Going down in the middle of everything neither hangs nor leaks. */
 static void it_stops_in_the_middle(void **state)
 {
@@ -342,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repairs_run_on_threads),
         cmocka_unit_test(one_that_hangs_takes_no_more_than_its_share),
+        cmocka_unit_test(an_operation_has_one_call_at_a_time),
         cmocka_unit_test(it_stops_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

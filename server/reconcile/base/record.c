@@ -335,6 +335,7 @@ static void do_operation(struct reconcile *r, struct effect *effect)
     op->due_at = effect->u.operation.due_at;
     if (effect->u.operation.call != NULL) {
         op->in_flight = true;
+        op->ready = false; /* an effect before this one may have poked it: its answer does that again */
         reconcile_call_send(r, TAKE(effect->u.operation.call));
         return;
     }
