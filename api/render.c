@@ -591,6 +591,7 @@ json_t *render_event(const struct event *event)
     put_text(json, "scriptState", event->script_state);
     put_text(json, "subject", event->about.subject);
     put_text(json, "state", event->about.state);
+    put_text(json, "was", event->about.was);
     put_text(json, "actor", event->about.actor);
     return json;
 }

@@ -14,7 +14,7 @@
 #define EVENT_SELECT                                                                                              \
     "SELECT id, at, level, kind, cluster_id, node_id, operation_id, cluster, instance_group, node, instance_id, " \
     "operation, message, failure, instance_count, target_count, min_count, script_state, "                        \
-    "subject, state, actor FROM event "
+    "subject, state, actor, was FROM event "
 /* ?1 cluster, ?2 node ("" for any), ?3 operation (0 for any), ?4 the cursor, ?5 limit, ?6 kind ("" for any), ?7 the lowest level (its place
  * in EVENT_LEVEL_LIST), ?8 the earliest time. */
 #define EVENT_SUCH \
@@ -32,7 +32,7 @@ static const char SQL_NEWEST_AT[] = "SELECT at FROM event WHERE id = (SELECT max
 static const char SQL_INSERT[] =
     "INSERT INTO event (at, level, kind, cluster_id, node_id, operation_id, cluster, instance_group, node, "
     "instance_id, operation, message, failure, instance_count, target_count, min_count, script_state, "
-    "subject, state, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "subject, state, actor, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_PRUNE[] =
     "DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?1 AND id < (SELECT min(id) FROM event) + ?2";
 
@@ -87,6 +87,7 @@ static void event_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, event->about.subject);
     DB_GET_TEXT(q, event->about.state);
     DB_GET_TEXT(q, event->about.actor);
+    DB_GET_TEXT(q, event->about.was);
 }
 
 static void at_read(struct db_query *q, void *row)
@@ -131,6 +132,7 @@ int db_event_insert(struct db_tx *tx, struct event *event)
     db_bind_text(&q, event->about.subject);
     db_bind_text(&q, event->about.state);
     db_bind_text(&q, event->about.actor);
+    db_bind_text(&q, event->about.was);
     return db_query_insert(&q, &event->id);
 }
 

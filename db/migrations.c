@@ -80,6 +80,7 @@ EMBED(migration_0062, "migrations/0062_instance_ref.sql");
 EMBED(migration_0063, "migrations/0063_job_command_size.sql");
 EMBED(migration_0064, "migrations/0064_chassis_and_power.sql");
 EMBED(migration_0065, "migrations/0065_operation_cause.sql");
+EMBED(migration_0066, "migrations/0066_event_was.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -147,6 +148,7 @@ static const struct db_migration migrations[] = {
     {"0063_job_command_size", migration_0063_data, migration_0063_end},
     {"0064_chassis_and_power", migration_0064_data, migration_0064_end},
     {"0065_operation_cause", migration_0065_data, migration_0065_end},
+    {"0066_event_was", migration_0066_data, migration_0066_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

@@ -475,6 +475,7 @@ struct event_about {
     char subject[NAME_MAX_BYTES]; /* the id of an approval or incident, the name of a webhook */
     char state[NAME_MAX_BYTES]; /* what it is now: "ready" of a node, "asked" of an approval, "reboot" of a decision */
     char actor[NAME_MAX_BYTES]; /* who did it: "token:ana" */
+    char was[NAME_MAX_BYTES];   /* of a node's state or health: what it was before */
 };
 
 /* One line of the timeline. id grows without repeats and is the cursor of lists and streams. */

@@ -17,8 +17,7 @@ export function nodesAt(nodes, { changes }, at) {
   const before = new Map();
   for (const change of changes) {
     if (change.at <= at) break;
-    const was = /^(\S+) -> /.exec(change.message)?.[1];
-    if (was) before.set(change.node, { ...before.get(change.node), [change.kind === 'node-state' ? 'state' : 'health']: was });
+    if (change.was) before.set(change.node, { ...before.get(change.node), [change.kind === 'node-state' ? 'state' : 'health']: change.was });
   }
   return nodes.map((node) => before.has(node.name) ? { ...node, reason: undefined, stateSince: undefined, retryAt: undefined, ...before.get(node.name) } : node);
 }

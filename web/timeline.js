@@ -10,7 +10,7 @@ const KINDS = [
 ];
 export const SORTS = [...KINDS.map(([sort]) => sort), 'other'];
 export const sortOf = (kind) => KINDS.find(([, , pattern]) => pattern.test(kind))?.[0] ?? 'other';
-const markOf = (event) => event.level === 'error' ? '✕' : event.kind === 'operation-succeeded' || event.message.endsWith('-> ready') ? '✓' : KINDS.find(([, ,
+const markOf = (event) => event.level === 'error' ? '✕' : event.kind === 'operation-succeeded' || (event.kind === 'node-state' && event.state === 'ready') ? '✓' : KINDS.find(([, ,
   pattern]) => pattern.test(event.kind))?.[1] ?? '·';
 
 export const eventText = (e) => `${e.message}${e.failureMessage && !e.message.includes(e.failureMessage) ? ` (${e.failureMessage})` : ''}`;

@@ -104,6 +104,12 @@ void turn_about(struct turn *turn, const char *subject, const char *state, const
     text_copy_cut(turn->about.actor, sizeof(turn->about.actor), actor);
 }
 
+void turn_about_move(struct turn *turn, const char *was, const char *is)
+{
+    turn_about(turn, "", is, "");
+    text_copy_cut(turn->about.was, sizeof(turn->about.was), was);
+}
+
 int turn_event(struct turn *turn, enum event_level level, enum event_kind kind, struct rnode *node,
                const struct operation *operation, const char *fmt, ...)
 {
@@ -210,7 +216,7 @@ int turn_node_move(struct turn *turn, struct rnode *node, struct node *row, enum
     enum event_level level = to == NODE_STATE_FAILED ? EVENT_LEVEL_ERROR
                              : to == NODE_STATE_HELD ? EVENT_LEVEL_WARN
                                                      : EVENT_LEVEL_INFO;
-    turn_about(turn, "", node_state_text(to), "");
+    turn_about_move(turn, node_state_text(from), node_state_text(to));
     return turn_event(turn, level, EVENT_KIND_NODE_STATE, node, NULL, "%s -> %s%s%s", node_state_text(from),
                       node_state_text(to), cut[0] != '\0' ? ": " : "", cut);
 }

@@ -55,6 +55,8 @@ struct turn {
 void turn_reset(struct turn *turn);
 /* What the next event of the turn is about, for programs; "" for what it does not have. */
 void turn_about(struct turn *turn, const char *subject, const char *state, const char *actor);
+/* The same of a state or health, with what it was. */
+void turn_about_move(struct turn *turn, const char *was, const char *is);
 int turn_event(struct turn *turn, enum event_level level, enum event_kind kind, struct rnode *node,
                const struct operation *operation, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 int turn_cluster_event(struct turn *turn, enum event_level level, enum event_kind kind, const struct rcluster *cluster,

@@ -116,7 +116,7 @@ static int apply_health(struct apply *a)
     a->row.health_since = a->turn->now;
     a->unwritten = true;
     enum event_level level = is == HEALTH_UNHEALTHY ? EVENT_LEVEL_WARN : EVENT_LEVEL_INFO;
-    turn_about(a->turn, "", health_text(is), "");
+    turn_about_move(a->turn, health_text(was), health_text(is));
     return turn_event(a->turn, level, EVENT_KIND_NODE_HEALTH, a->node, NULL, "%s -> %s", health_text(was),
                       health_text(is));
 }

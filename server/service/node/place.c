@@ -174,6 +174,7 @@ static int tell_move(struct db_tx *tx, const struct place *place, enum node_stat
     struct event event = {.level = EVENT_LEVEL_INFO, .kind = EVENT_KIND_NODE_STATE};
     autofree char *message =
         own_printf("%s -> %s%s%s", node_state_text(from), node_state_text(to), reason[0] == '\0' ? "" : ": ", reason);
+    text_copy_cut(event.about.was, sizeof(event.about.was), node_state_text(from));
     text_copy_cut(event.about.state, sizeof(event.about.state), node_state_text(to));
     return place_event_add(tx, place, NULL, &event, message);
 }

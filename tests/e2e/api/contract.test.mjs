@@ -512,7 +512,7 @@ test('events, as pages and as a stream', async () => {
   await call('listEvents', 400, { query: { cursor: 'nonsense' } });
   await call('listEvents', 400, { query: { kind: 'bogus' } });
   const filtered = await call('listEvents', 200, { query: { kind: 'node-state', minLevel: 'info', since: '2020-01-01T00:00:00.000Z' } });
-  assert.ok(filtered.items.length > 0 && filtered.items.every((e) => e.kind === 'node-state'));
+  assert.ok(filtered.items.length > 0 && filtered.items.every((e) => e.kind === 'node-state' && e.message.startsWith(`${e.was} -> ${e.state}`)));
   await call('streamEvents', 400, { query: { after: 'now' } });
   const aborter = new AbortController();
   const stream = await fetch(`${hpd.url}/v1/events/stream?after=0`, { headers: { authorization: `Bearer ${hpd.admin}` }, signal: aborter.signal });

@@ -25,7 +25,8 @@ static void test_every_field_comes_back(void **state)
                        .node = "gpu-1",
                        .instance_id = "i-1",
                        .operation = "op",
-                       .message = "NVRM: Xid (PCI:0000:b9:00): 79"},
+                       .message = "NVRM: Xid (PCI:0000:b9:00): 79",
+                       .about = {.subject = "s", .state = "held", .actor = "policy", .was = "ready"}},
                  bare = {0};
     MUST(db_event_insert(w->tx, &in));
     MUST(db_event_insert(w->tx, &bare));
@@ -48,9 +49,14 @@ static void test_every_field_comes_back(void **state)
     assert_string_equal(out->instance_id, "i-1");
     assert_string_equal(out->operation, "op");
     assert_string_equal(out->message, in.message);
+    assert_string_equal(out->about.subject, "s");
+    assert_string_equal(out->about.state, "held");
+    assert_string_equal(out->about.actor, "policy");
+    assert_string_equal(out->about.was, "ready");
     assert_int_equal(empty->cluster_id, 0);
     assert_string_equal(empty->cluster, "");
     assert_string_equal(empty->message, "");
+    assert_string_equal(empty->about.was, "");
 }
 
 static void assert_listed(struct world *w, const struct db_event_filter *filter, const char *messages)

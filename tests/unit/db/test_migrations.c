@@ -1,6 +1,5 @@
 /* Migrations: from nothing, step by step, a failing one, a changed one, a newer database. */
-#include "db_world.h"
-#include "model/deep.h"
+#include "migration_world.h"
 
 #include "db/governance.h"
 #include "model/governance_spec.h"
@@ -27,19 +26,6 @@ static const struct db_migration two[] = {MIGRATION("0001_one", SQL_ONE), MIGRAT
 static const struct db_migration broken[] = {MIGRATION("0001_one", SQL_ONE), MIGRATION("0002_half", SQL_BROKEN)};
 static const struct db_migration edited[] = {MIGRATION("0001_one", SQL_ONE_EDITED), MIGRATION("0002_two", SQL_TWO)};
 static const struct db_migration renamed[] = {MIGRATION("0001_uno", SQL_ONE)};
-
-/* A bare connection to an empty file. */
-static struct db_tx *bare(struct world *w, struct db *db)
-{
-    char path[128];
-    struct db_tx *tx = NULL;
-    world_file(w, "bare.db", path, sizeof(path));
-    if (!file_exists(path))
-        MUST(file_write(path, "", 0, 0600));
-    *db = (struct db){.clock = &w->clock, .path = path};
-    MUST(db_tx_open(db, true, 1024, &tx));
-    return tx;
-}
 
 static int64_t number(struct db_tx *tx, const char *sql)
 {
@@ -92,18 +78,6 @@ static void test_step_by_step_and_again(void **state)
     assert_int_equal(number(tx, "SELECT count(*) FROM one"), 1);
     assert_int_equal(number(tx, "SELECT count(*) FROM schema_migrations"), 2);
     db_tx_close(tx);
-}
-
-/* A database of the so-and-so-many-th migration that holds rows, brought up to today's. */
-static struct db_tx *upgraded_from(struct world *w, struct db *db, int version, const char *rows)
-{
-    int count;
-    struct db_tx *tx = bare(w, db);
-    const struct db_migration *list = db_migrations(&count);
-    MUST(db_migrate(tx, list, version, w->error));
-    MUST(db_script(tx, rows));
-    MUST(db_migrate(tx, list, count, w->error));
-    return tx;
 }
 
 static struct db_tx *upgraded(struct world *w, struct db *db, const char *rows)
@@ -384,39 +358,6 @@ static void test_reports_of_what_is_at_work_are_known(void **state)
     db_tx_close(tx);
 }
 
-/* Rows as they were: the actor and the code said why. */
-static const char SQL_CAUSES_BEFORE[] =
-    "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
-    "(1, 'a', 'a', 'in-service', 'Automatic', 'slurm', 7, 7, 1); "
-    "INSERT INTO operation (id, uid, cluster_id, cluster, kind, state, urgency, key, reason, actor, device, code, "
-    "old_instance, new_instance, old_boot, cancel_asked, created_at, started_at, finished_at, error) "
-    "SELECT key + 1, 'o' || key, 1, 'a', json_extract(value, '$[0]'), 'failed', 'now', 'k' || key, '', "
-    "json_extract(value, '$[1]'), '', json_extract(value, '$[2]'), '', '', '', 0, 7, 7, 7, '' FROM json_each('["
-    "[\"reboot\", \"policy\", \"xid.79\"], [\"replace\", \"policy\", \"deep.dcgm\"], "
-    "[\"reboot\", \"policy\", \"deep.connectivity\"], [\"release\", \"policy\", \"node.reboot.unexpected\"], "
-    "[\"launch\", \"policy\", \"\"], [\"reboot\", \"slurm:ana\", \"operator\"], "
-    "[\"check\", \"token:ana\", \"InstanceStress\"], [\"reset\", \"policy\", \"deep.dcgm\"]]')";
-
-static void test_operations_get_their_cause(void **state)
-{
-    static const struct {
-        enum operation_cause cause;
-        int64_t retests;
-    } expected[] = {{OPERATION_CAUSE_FAULT, 0},  {OPERATION_CAUSE_FAULT, SM_BIT(DEEP_CHECK_STRESS)},
-                    {OPERATION_CAUSE_FAULT, 0},  {OPERATION_CAUSE_ABSENCE, 0},
-                    {OPERATION_CAUSE_UPKEEP, 0}, {OPERATION_CAUSE_PERSON, 0},
-                    {OPERATION_CAUSE_PERSON, 0}, {OPERATION_CAUSE_FAULT, 0}};
-    struct db db;
-    struct operation operation;
-    struct db_tx *tx = upgraded_from(*state, &db, 63, SQL_CAUSES_BEFORE);
-    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
-        MUST(db_operation_get_row(tx, (int64_t)i + 1, &operation));
-        assert_int_equal(operation.cause, expected[i].cause);
-        assert_int_equal(operation.retests, expected[i].retests);
-    }
-    db_tx_close(tx);
-}
-
 static const char SQL_DECISIONS_BEFORE[] =
     "INSERT INTO cluster (id, uid, name, state, recovery, orchestrator, created_at, updated_at, revision) VALUES "
     "(1, 'a', 'a', 'in-service', 'Automatic', 'none', 7, 7, 1); "
@@ -687,7 +628,6 @@ int main(void)
         EMPTY_TEST(test_nodes_get_the_facts_of_their_events_and_operations),
         EMPTY_TEST(test_facts_of_texts_become_columns),
         EMPTY_TEST(test_what_was_renamed_keeps_its_rows),
-        EMPTY_TEST(test_operations_get_their_cause),
         EMPTY_TEST(test_reports_of_what_is_at_work_are_known),
         EMPTY_TEST(test_rules_keep_their_decisions),
         EMPTY_TEST(test_who_cancelled_and_who_registered),

@@ -82,6 +82,8 @@ static void test_a_request_is_a_decision_and_an_operation(void **state)
     assert_string_equal(event.operation, operation.uid);
     assert_non_null(strstr(event.message, "smells of smoke"));
     assert_int_equal(world_events(&world, EVENT_KIND_NODE_STATE, &event), 1);
+    assert_string_equal(event.about.was, "ready");
+    assert_string_equal(event.about.state, "repairing");
     world_close(&world);
 }
 
