@@ -32,7 +32,8 @@
 #define READ_BYTES 16384
 #define FINGERPRINT_MAX 64
 #define SIGNALLED 128
-#define BYE_MS 500 /* for the other side to hear that we go */
+#define BYE_MS 500  /* for the other side to hear that we go */
+#define STOP_MS 200 /* how often it is looked whether to stop */
 
 static const char *const KEY_KINDS[] = {"ssh-ed25519", "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
                                         "ssh-rsa"};
@@ -43,8 +44,9 @@ struct connection {
 };
 
 struct ssh {
-    char *host, *user, *key_file, *agent, *known_hosts;
+    char *host, *user, *key_file, *agent, *known_hosts, *known_keys;
     int port;
+    const atomic_bool *stop;
     pthread_mutex_t lock; /* over idle */
     struct connection idle[IDLE_MAX];
     size_t idle_count;
@@ -55,6 +57,7 @@ struct run {
     struct ssh *ssh;
     struct connection at;
     int64_t deadline_ms; /* on the monotonic clock */
+    bool leaving;        /* has BYE_MS also when it is to stop */
     char *error;
 };
 
@@ -83,16 +86,27 @@ static const char *session_error(struct run *run)
 
 /* --- waiting --------------------------------------------------------------------------------------- */
 
+/* As poll of one descriptor, until the deadline. */
+static int poll_until(const struct run *run, int fd, short events)
+{
+    struct pollfd pollfd = {.fd = fd, .events = events};
+    int ready = 0;
+    while (ready == 0) {
+        const atomic_bool *stop = run->leaving ? NULL : run->ssh->stop;
+        int64_t left_ms = run->deadline_ms - now_ms(), most_ms = stop != NULL ? STOP_MS : INT32_MAX;
+        if (left_ms <= 0 || (stop != NULL && atomic_load(stop)))
+            return 0;
+        ready = poll(&pollfd, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
+    }
+    return ready;
+}
+
 static int wait_for(struct run *run, int fd, short events)
 {
-    int64_t left_ms = run->deadline_ms - now_ms();
-    if (left_ms <= 0)
+    int ready = poll_until(run, fd, events);
+    if (ready == 0)
         return STATUS_TIMEOUT;
-    struct pollfd pollfd = {.fd = fd, .events = events};
-    int ready = poll(&pollfd, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
-    if (ready < 0 && errno != EINTR)
-        return STATUS_IO;
-    return 0; /* also when nothing came: the caller asks again, and the deadline is seen here */
+    return ready < 0 && errno != EINTR ? STATUS_IO : 0;
 }
 
 static int wait_session(struct run *run)
@@ -134,12 +148,14 @@ static void hang_up(struct run *run)
         int rc;
         int64_t end_ms = now_ms() + BYE_MS;
         run->deadline_ms = end_ms;
+        run->leaving = true;
         UNTIL_DONE(run, rc, libssh2_session_disconnect(run->at.session, "done"));
         UNTIL_DONE(run, rc, libssh2_session_free(run->at.session));
     }
     if (run->at.fd >= 0)
         close(run->at.fd);
     run->at = (struct connection){.fd = -1};
+    run->leaving = false;
 }
 
 static int connect_one(struct run *run, const struct addrinfo *address, int *ret_fd)
@@ -152,10 +168,7 @@ static int connect_one(struct run *run, const struct addrinfo *address, int *ret
     if (connect(fd, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS) {
         error = errno;
     } else {
-        struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
-        int64_t left_ms = run->deadline_ms - now_ms();
-        int ready = left_ms <= 0 ? 0 : poll(&pollfd, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
-        if (ready <= 0)
+        if (poll_until(run, fd, POLLOUT) <= 0)
             error = ETIMEDOUT;
         else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
             error = errno;
@@ -224,6 +237,34 @@ static int known_kind(int kind)
     }
 }
 
+/* Negative: they cannot be read. */
+static int read_known(const struct ssh *ssh, LIBSSH2_KNOWNHOSTS *hosts)
+{
+    if (ssh->known_hosts[0] != '\0')
+        return libssh2_knownhost_readfile(hosts, ssh->known_hosts, LIBSSH2_KNOWNHOST_FILE_OPENSSH);
+    int rc = 0;
+    for (const char *line = ssh->known_keys; rc == 0 && *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        autofree char *one = own_printf("%.*s", (int)len, line); /* libssh2 looks at the byte behind len */
+        rc = libssh2_knownhost_readline(hosts, one, len, LIBSSH2_KNOWNHOST_FILE_OPENSSH);
+        line += len + (line[len] == '\n');
+    }
+    return rc;
+}
+
+static const char *name_of_known(const struct ssh *ssh)
+{
+    return ssh->known_hosts[0] != '\0' ? ssh->known_hosts : "the agent's report";
+}
+
+static int unknown_key(struct run *run, const char *print)
+{
+    const struct ssh *ssh = run->ssh;
+    return fail(run, STATUS_NOT_FOUND, "%s holds no host key of %s port %d, which showed %s%s", name_of_known(ssh),
+                ssh->host, ssh->port, print,
+                ssh->known_hosts[0] != '\0' ? ": compare it, then add it with ssh-keyscan" : "");
+}
+
 /* NOT_FOUND: no key of this kind is known of the host. */
 static int check_host(struct run *run)
 {
@@ -239,9 +280,9 @@ static int check_host(struct run *run)
         return fail(run, STATUS_IO, "the host key of %s cannot be looked at: %s", ssh->host, session_error(run));
     }
     fingerprint(run->at.session, print);
-    if (libssh2_knownhost_readfile(hosts, ssh->known_hosts, LIBSSH2_KNOWNHOST_FILE_OPENSSH) < 0)
+    if (read_known(ssh, hosts) < 0)
         status =
-            fail(run, STATUS_IO, "the file of known hosts %s cannot be read: %s", ssh->known_hosts, session_error(run));
+            fail(run, STATUS_IO, "the known hosts of %s cannot be read: %s", name_of_known(ssh), session_error(run));
     else
         switch (libssh2_knownhost_checkp(hosts, ssh->host, ssh->port, key, len,
                                          LIBSSH2_KNOWNHOST_TYPE_PLAIN | LIBSSH2_KNOWNHOST_KEYENC_RAW | known_kind(kind),
@@ -253,13 +294,10 @@ static int check_host(struct run *run)
                 fail(run, STATUS_DENIED,
                      "the host key of %s (%s) is another one than %s holds: somebody is in between, or the machine "
                      "was set up anew",
-                     ssh->host, print, ssh->known_hosts);
+                     ssh->host, print, name_of_known(ssh));
             break;
         default:
-            status = fail(run, STATUS_NOT_FOUND,
-                          "%s holds no host key of %s port %d, which showed %s: compare it, then add it with "
-                          "ssh-keyscan",
-                          ssh->known_hosts, ssh->host, ssh->port, print);
+            status = unknown_key(run, print);
         }
     libssh2_knownhost_free(hosts);
     return status;
@@ -496,7 +534,9 @@ struct ssh *ssh_new(const struct ssh_options *options)
     ssh->user = own_strdup(options->user);
     ssh->key_file = own_strdup(options->key_file == NULL ? "" : options->key_file);
     ssh->agent = own_strdup(options->agent == NULL ? "" : options->agent);
-    ssh->known_hosts = own_strdup(options->known_hosts);
+    ssh->known_hosts = own_strdup(text_or_empty(options->known_hosts));
+    ssh->known_keys = own_strdup(text_or_empty(options->known_keys));
+    ssh->stop = options->stop;
     ssh->port = options->port == 0 ? SSH_PORT : options->port;
     pthread_mutex_init(&ssh->lock, NULL);
     return ssh;
@@ -516,6 +556,7 @@ void ssh_free(struct ssh *ssh)
     free(ssh->key_file);
     free(ssh->agent);
     free(ssh->known_hosts);
+    free(ssh->known_keys);
     free(ssh);
 }
 

@@ -10,6 +10,8 @@
 
 #include "base/child.h"
 
+#include <stdatomic.h>
+
 #define SSH_ERROR_MAX 256
 #define SSH_PORT 22
 
@@ -18,7 +20,9 @@ struct ssh_options {
     int port;             /* 0: SSH_PORT */
     const char *key_file; /* a private key without passphrase that nobody else may read; NULL or "": the agent's keys */
     const char *agent;    /* its socket; NULL or "": $SSH_AUTH_SOCK */
-    const char *known_hosts; /* a file as of OpenSSH */
+    const char *known_hosts; /* a file as of OpenSSH; NULL: known_keys */
+    const char *known_keys;  /* lines as of such a file */
+    const atomic_bool *stop; /* commands end soon once it is set, as if their deadline had passed; NULL: never */
 };
 
 struct ssh;

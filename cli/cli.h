@@ -298,6 +298,8 @@ int cli_lemon_list(struct cli *cli);
 int cli_node_hardware(struct cli *cli);
 int cli_node_known_hosts(struct cli *cli);
 int cli_node_ssh(struct cli *cli);
+int cli_node_exec(struct cli *cli);
+int cli_node_logs(struct cli *cli);
 int cli_node_ssh_config(struct cli *cli);
 /* "/v1/clusters/C/nodes/N" and what follows, of a node's name or of HyperPod's target. */
 int cli_node_path(struct cli *cli, const char *node, const char *suffix, char **ret_path);

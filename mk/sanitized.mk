@@ -3,7 +3,7 @@
 SANITIZED_BUILD ?= build-clang
 sanitized_make = $(MAKE) --no-print-directory BUILD=$(SANITIZED_BUILD) CC=clang SANITIZE=fuzzer-no-link,address,undefined OPT="-O1 -g1" WERROR=1
 threads_make = $(MAKE) --no-print-directory BUILD=build-tsan CC=gcc SANITIZE=thread OPT="-O1 -g1" WERROR=1 \
-               T="$(shell grep -lE 'pthread|executor_threads|db_open|api_start|http_start' $$(find tests/unit tests/sim -name 'test_*.c'))"
+               T="$(shell grep -lE 'pthread|executor_threads|node_commands_new|db_open|api_start|http_start' $$(find tests/unit tests/sim -name 'test_*.c'))"
 
 .PHONY: sanitized-build sanitized-unit threads-build threads-unit
 sanitized-build:

@@ -444,6 +444,8 @@ static int make_backends(struct hpd *hpd)
     /* Last: a group that names no provider is the first one's, and people are asked only when there is none that was configured. */
     hpd->deps.providers[hpd->deps.provider_count++] = manual_driver();
     tell_backends(hpd);
+    if (config_node_commands_make(&c->node_commands, &hpd->service) != 0)
+        return fail("nodeCommands", "no thread could be started");
     hpd->executor =
         executor_threads_new(reconcile_threads(&c->reconcile, hpd->deps.scheduler_count), EXECUTOR_QUEUE_MAX);
     hpd->deps.executor = hpd->executor;
@@ -559,6 +561,7 @@ static void take_down(struct hpd *hpd)
         reconcile_stop(hpd->reconcile);
     webhooks_stop(hpd->webhooks);
     api_stop(hpd->api);
+    node_commands_free(hpd->service.node_commands);
     executor_free(hpd->executor);
     reconcile_free(hpd->reconcile);
     for (size_t i = 0; i < hpd->deps.scheduler_count; i++)
@@ -567,10 +570,7 @@ static void take_down(struct hpd *hpd)
     for (size_t i = 0; i < hpd->deps.provider_count; i++)
         if (hpd->deps.providers[i].ops->free != NULL)
             hpd->deps.providers[i].ops->free(hpd->deps.providers[i].self);
-    const struct reboot_driver reboots[] = {hpd->deps.reboots.ssh, hpd->deps.reboots.bmc};
-    for (size_t i = 0; i < ARRAY_LEN(reboots); i++)
-        if (reboots[i].ops != NULL && reboots[i].ops->free != NULL)
-            reboots[i].ops->free(reboots[i].self);
+    config_reboot_end(&hpd->deps.reboots);
     db_close(hpd->db);
     api_free(hpd->api);
     policy_registry_free(hpd->registry);

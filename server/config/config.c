@@ -269,6 +269,11 @@ static int read_ssh(struct config *config, json_t *ssh, char *ret_error)
     return config_reboot_read_ssh(&config->reboot, ssh, ret_error);
 }
 
+static int read_node_commands(struct config *config, json_t *commands, char *ret_error)
+{
+    return config_node_commands_read(&config->node_commands, commands, ret_error);
+}
+
 static int read_bmc(struct config *config, json_t *bmc, char *ret_error)
 {
     return config_reboot_read_bmc(&config->reboot, bmc, ret_error);
@@ -279,17 +284,14 @@ static int read_root(struct config *config, json_t *root, char *ret_error)
     static const struct {
         const char *name;
         int (*read)(struct config *config, json_t *object, char *ret_error);
-    } sections[] = {{"subnets", read_subnets},
-                    {"providers", read_providers},
-                    {"agents", read_agents},
-                    {"recovery", read_recovery},
-                    {"history", read_history},
-                    {"checks", read_checks},
-                    {"webhooks", read_webhooks},
-                    {"ssh", read_ssh},
-                    {"bmc", read_bmc}};
-    static const char *const skip[] = {"slurm",  "schedulers", "subnets", "providers", "agents", "recovery", "history",
-                                       "checks", "webhooks",   "tls",     "ssh",       "bmc",    NULL};
+    } sections[] = {{"subnets", read_subnets},   {"providers", read_providers},
+                    {"agents", read_agents},     {"recovery", read_recovery},
+                    {"history", read_history},   {"checks", read_checks},
+                    {"webhooks", read_webhooks}, {"nodeCommands", read_node_commands},
+                    {"ssh", read_ssh},           {"bmc", read_bmc}};
+    static const char *const skip[] = {"slurm",    "schedulers", "subnets",      "providers", "agents",
+                                       "recovery", "history",    "checks",       "webhooks",  "tls",
+                                       "ssh",      "bmc",        "nodeCommands", NULL};
     const struct key keys[] = {
         {"listen", KEY_LISTEN, config, 0, 0, 0},
         {"publicUrl", KEY_TEXT, config->public_url, sizeof(config->public_url), 0, 0},

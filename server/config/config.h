@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "server/config/command_provider.h"
 #include "server/config/loop_settings.h"
+#include "server/config/node_commands.h"
 #include "server/config/reboot.h"
 #include "server/config/scheduler.h"
 #include "server/config/setting.h"
@@ -54,6 +55,7 @@ struct config {
     size_t local_service_count;
 
     struct config_reboot reboot;
+    struct config_node_commands node_commands;
     struct config_webhooks webhooks;
     struct loop_settings reconcile;
     bool configured[CONFIG_SETTINGS_MAX]; /* by settings[] of settings.h: the file says it */

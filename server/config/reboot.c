@@ -117,3 +117,12 @@ struct reboot_drivers config_reboot_make(const struct config_reboot *reboot)
         drivers.bmc = reboot_bmc_new(&bmc);
     return drivers;
 }
+
+void config_reboot_end(struct reboot_drivers *drivers)
+{
+    const struct reboot_driver all[] = {drivers->ssh, drivers->bmc};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i].ops != NULL && all[i].ops->free != NULL)
+            all[i].ops->free(all[i].self);
+    *drivers = (struct reboot_drivers){.ssh.ops = NULL};
+}

@@ -26,5 +26,6 @@ int config_reboot_read_ssh(struct config_reboot *reboot, json_t *json, char *ret
 int config_reboot_read_bmc(struct config_reboot *reboot, json_t *json, char *ret_error);
 /* What is not configured has no ops. */
 struct reboot_drivers config_reboot_make(const struct config_reboot *reboot);
+void config_reboot_end(struct reboot_drivers *drivers);
 
 #endif

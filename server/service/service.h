@@ -112,6 +112,7 @@ struct fault_overrides;   /* policy/faults/faults.h */
 struct machine_registry;  /* server/live/machine_registry.h */
 struct provider_registry; /* server/live/provider_registry.h */
 struct webhook;           /* model/webhook.h */
+struct node_commands;     /* server/live/node_commands.h */
 struct service {
     struct db *db;
     struct fleet *fleet;
@@ -132,8 +133,10 @@ struct service {
     /* Begins a contract test of that provider, whose result goes into providers; NULL: there is nobody to run it. */
     int (*provider_test)(void *arg, const char *provider, bool launches);
     void *provider_test_arg;
-    struct machine_registry *machines; /* when the agents of spares were heard; NULL: never */
-    _Atomic uint64_t webhook_tests;    /* asked for so far: whoever waits before another try waits no longer */
+    struct node_commands *node_commands; /* NULL: hpd has no key for nodes */
+    int64_t node_command_max_ms;         /* how long one may take at most */
+    struct machine_registry *machines;   /* when the agents of spares were heard; NULL: never */
+    _Atomic uint64_t webhook_tests;      /* asked for so far: whoever waits before another try waits no longer */
     /* The reconcile loop's ears; may be NULL in tests. Called after the commit, on any thread, never block. */
     void (*wake)(void *arg, enum service_wake what, int64_t id);
     void (*verdicts_stored)(void *arg, const struct service_stored *stored);

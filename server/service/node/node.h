@@ -8,6 +8,7 @@
 #include "model/group_spec.h"
 #include "policy/explanation.h"
 #include "server/live/fleet.h"
+#include "server/live/node_commands.h"
 #include "server/service/service.h"
 
 struct service_node_view {
@@ -45,6 +46,16 @@ int service_node_update(struct service *s, const struct actor *actor, const char
 int service_node_report(struct service *s, const struct actor *actor, const char *cluster, const char *node,
                         const struct node_report *report, const char *text, struct verdict *ret_verdict,
                         struct problem *ret_problem);
+/* A command on the node, by the shell of the user that hpd is configured with. It is written into the timeline before it runs; the answer is
+ * the command as it waits, and service_node_command_get has it from then on. For admins. CONFLICT: there is no key for nodes, no address or
+ * host key of this one, or too many run. */
+int service_node_command_run(struct service *s, const struct actor *actor, const char *cluster, const char *node,
+                             const char *text, int64_t timeout_ms, struct node_command *ret_command,
+                             struct problem *ret_problem);
+/* Released with node_command_release. NOT_FOUND also for one that was forgotten. */
+int service_node_command_get(struct service *s, const char *id, struct node_command *ret_command,
+                             struct problem *ret_problem);
+
 /* Why the node is as it is, and why nothing has happened; the last decision with its evidence. Freed with
  * service_explanation_free. decision.id 0: none yet. */
 struct service_explanation {

@@ -753,6 +753,17 @@ test('an instance is asked to test itself, and says what it found', async () => 
   assert.ok((await call('listPrometheusTargets', 200)).some((t) => t.targets[0] === 'c-1:9101'));
   await call('listPrometheusTargets', 400, { query: { port: 0 } });
   await call('listPrometheusTargets', 404, { query: { cluster: 'nothing' } });
+  await call('runNodeCommand', 409, { params, body: { command: 'true' } });
+  await call('heartbeatAgent', 200, { token: agent, body: { instanceId: id, bootId, seq: ++seq, sentAtMs: Date.now(), checks: [], address: '127.0.0.1' } });
+  for (const body of [{}, { command: '' }, { command: 'a\nb' }, { command: 'true', timeoutSeconds: 0 }, { command: 'true', timeoutSeconds: 61 }]) await call('runNodeCommand', 400, { params, body });
+  await call('runNodeCommand', 404, { params: { ...params, node: 'c-9' }, body: { command: 'true' } });
+  const asked = await until('the address is known', async () => {
+    const reply = await fetch(`${hpd.url}/v1/clusters/checks/nodes/c-1`, { headers: { authorization: `Bearer ${hpd.admin}` } });
+    return (await reply.json()).address === '127.0.0.1' && call('runNodeCommand', 202, { params, body: { command: 'true' } });
+  });
+  const command = () => call('describeNodeCommand', 200, { params: { command: asked.id } });
+  assert.match((await until('it has failed', async () => { const now = await command(); return now.state === 'failed' && now; })).error, /127\.0\.0\.1 port 1/);
+  await call('describeNodeCommand', 404, { params: { command: 'nothing' } });
   assert.equal((await call('describeNode', 200, { params })).lemon.score, 0);
   // A check that could not find out is said of the node itself.
   await tell(200, { checks: [{ name: 'disk', result: 'unknown', why: 'no answer' }] });

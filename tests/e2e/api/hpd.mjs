@@ -8,6 +8,7 @@ import { hpdPath } from '../lib/programs.mjs';
 
 export const CONFIG = {
   providers: { local: { bootDelay: '10ms', services: [{ name: 'idle', command: ['/bin/sleep', '600'] }] }, rack: { kind: 'inventory' }, site: { kind: 'command', directory: '/nowhere' } },
+  nodeCommands: { user: 'nobody', keyFile: '/nowhere', port: 1, timeoutMax: '1m' },
   // An agent that never comes is given up soon, so that operations end without one.
   recovery: { observeInterval: '100ms', retryMin: '50ms', retryMax: '200ms', joinDeadline: '3s', verifyQuiet: '100ms', verifyDeadline: '2s', backendDeadline: '5s' },
 };

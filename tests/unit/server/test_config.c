@@ -275,6 +275,10 @@ static void test_refuses_ways_to_reboot(void **state)
 {
     (void)state;
     static const struct refusal cases[] = {
+        {"nodeCommands: {keyFile: /k}", "nodeCommands needs user"},
+        {"nodeCommands: {user: u, keyFile: k}", "nodeCommands.keyFile"},
+        {"nodeCommands: {user: u, threads: 0}", "nodeCommands.threads"},
+        {"nodeCommands: {user: u, timeoutMax: 2h}", "nodeCommands.timeoutMax"},
         {"ssh: {user: root}", "ssh needs knownHosts"},
         {"ssh: {knownHosts: /k}", "ssh needs user"},
         {"ssh: {user: root, knownHosts: /k, adress: a}", "ssh.adress"},

@@ -1,0 +1,105 @@
+/*
+ * hpctl node exec and hpctl node logs: commands that hpd runs on a node over SSH, with a key of its own, and writes down. hpctl asks, waits, and
+ * ends as the command did.
+ */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+
+#include <time.h>
+
+#define PAUSE_NS 200000000
+#define LATE_MS (30 * MS_PER_S) /* after the command's own deadline: it may wait for a thread */
+#define TIMEOUT_MS (30 * MS_PER_S)
+#define LINES_MAX 10000
+
+static const char *text_of(const json_t *json, const char *member)
+{
+    return text_or_empty(json_string_value(json_object_get(json, member)));
+}
+
+static bool goes_on(const json_t *command)
+{
+    return text_equal(text_of(command, "state"), "waiting") || text_equal(text_of(command, "state"), "running");
+}
+
+static int await_end(struct cli *cli, int64_t until_ms, json_t **command)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    autofree char *path = own_printf("/v1/node-commands/%s", text_of(*command, "id"));
+    while (goes_on(*command)) {
+        json_t *now = NULL;
+        if (clock_mono_ms(clock_system()) > until_ms) {
+            fprintf(cli->err, "hpctl: gave up waiting; the command goes on: %s\n", text_of(*command, "id"));
+            return CLI_EXIT_TIMEOUT;
+        }
+        nanosleep(&pause, NULL);
+        int rc = cli_ask(cli, "GET", path, NULL, NULL, &now);
+        if (rc != CLI_EXIT_OK)
+            return rc;
+        json_decref(*command);
+        *command = now;
+    }
+    return CLI_EXIT_OK;
+}
+
+static int show(struct cli *cli, const json_t *command)
+{
+    if (text_equal(text_of(command, "state"), "failed")) {
+        fprintf(cli->err, "hpctl: %s\n", text_of(command, "error"));
+        return CLI_EXIT_REFUSED;
+    }
+    cli_print_harmless(cli->out, text_of(command, "output"));
+    fflush(cli->out);
+    cli_print_harmless(cli->err, text_of(command, "errorOutput"));
+    if (json_is_true(json_object_get(command, "cut")))
+        fprintf(cli->err, "hpctl: the output was cut: hpd keeps 256 KiB of it, and 4 KiB of its errors\n");
+    return (int)json_integer_value(json_object_get(command, "exitCode"));
+}
+
+static int run(struct cli *cli, const char *text)
+{
+    int64_t timeout_ms = TIMEOUT_MS;
+    autofree char *path = NULL;
+    auto_json json_t *command = NULL, *body = NULL;
+    int rc = cli->option[CLI_OPTION_TIMEOUT] != NULL ? cli_parse_timeout(cli, &timeout_ms) : CLI_EXIT_OK;
+    if (rc == CLI_EXIT_OK)
+        rc = cli_node_path(cli, cli->argument[0], "/commands", &path);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    body = json_pack("{s:s, s:I}", "command", text, "timeoutSeconds",
+                     (json_int_t)((timeout_ms + MS_PER_S - 1) / MS_PER_S));
+    rc = cli_ask(cli, "POST", path, body, NULL, &command);
+    if (rc == CLI_EXIT_OK)
+        rc = await_end(cli, clock_mono_ms(clock_system()) + timeout_ms + LATE_MS, &command);
+    if (rc != CLI_EXIT_OK || cli_print_data(cli, command))
+        return rc;
+    return show(cli, command);
+}
+
+int cli_node_exec(struct cli *cli)
+{
+    struct text words AUTO(text) = {0};
+    for (int i = 1; i < cli->argument_count; i++)
+        text_printf(&words, "%s%s", i > 1 ? " " : "", cli->argument[i]);
+    return run(cli, text_get(&words));
+}
+
+int cli_node_logs(struct cli *cli)
+{
+    static const char *const logs[][2] = {{"kernel", " -k"}, {"agent", " -u hp-agent"}, {"all", ""}};
+    const char *which = cli->argument_count > 1 ? cli->argument[1] : logs[0][0];
+    int64_t limit;
+    int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    if (limit == 0 || limit > LINES_MAX)
+        limit = LINES_MAX;
+    for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
+        if (!text_equal(which, logs[i][0]))
+            continue;
+        autofree char *text = own_printf("journalctl%s --no-pager -o short-iso -n %lld", logs[i][1], (long long)limit);
+        return run(cli, text);
+    }
+    return cli_usage(cli, "node logs: \"%s\" is no log of a node: kernel, agent or all", which);
+}
