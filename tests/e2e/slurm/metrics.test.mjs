@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { assertValid, operations } from '../api/contract.mjs';
+import { root } from '../lib/programs.mjs';
 import { World, until } from '../lib/world.mjs';
 
 const PROGRAMS = ['scontrol', 'squeue', 'scancel', 'sacctmgr', 'sdiag', 'sshare'];
@@ -93,6 +94,15 @@ test('what Slurm says of itself is in the metrics, under the exporter\'s names',
   assert.equal(values['slurm_exporter_collector_success{collector="queue"}'], 1);
   assert.equal(values['slurm_exporter_collector_success{collector="fairshare"}'], undefined); // this Slurm keeps no accounting
   assert.equal(values['holdfast_scheduler_up{scheduler="slurm"}'], 1);
+  // The dashboards ask for what a Slurm shows; this one keeps no accounting, and its nodes have no GPUs for accounts to use.
+  const asked = new Set(['slurm', 'jobs'].flatMap((file) => readFileSync(join(root, `dist/grafana/holdfast-${file}.json`), 'utf8').match(/\b(slurm|holdfast_scheduler)_\w+/g)));
+  assert.ok(asked.size > 40, String(asked.size));
+  await until_scraped('each series of the dashboards', (v) => {
+    const names = new Set(Object.keys(v).map((key) => key.replace(/{.*/, '')));
+    const missing = [...asked].filter((name) => !names.has(name) && !/fairshare|_gpus_running$/.test(name));
+    if (missing.length > 0) throw new Error(missing.join(' '));
+    return true;
+  });
   world.slurmRun('scancel', job);
 });
 
