@@ -102,6 +102,10 @@ static int find(struct fake_scheduler *fake, const char *name, struct fake_sched
     int status = begin(fake, error);
     if (status != 0)
         return status;
+    if (fake->denies) {
+        snprintf(error, SCHEDULER_ERROR_MAX, "User hpd cannot change node");
+        return STATUS_DENIED;
+    }
     *ret_node = fake_scheduler_find(fake, name);
     if (*ret_node != NULL)
         return 0;

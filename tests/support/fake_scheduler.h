@@ -46,7 +46,8 @@ struct fake_scheduler {
     int count;
     struct fake_partition partitions[FAKE_PARTITIONS_MAX];
     int partition_count;
-    bool down; /* nothing answers */
+    bool down;   /* nothing answers */
+    bool denies; /* nothing may be done to a node */
     int64_t observed, governed;
     struct fake_outcome *outcome;
     const struct clock *clock; /* of reasons; NULL: it does not say when they were given */

@@ -154,6 +154,7 @@ static int call_terminate(struct rcall *call, const struct provider_target *targ
     if ((status != 0 && status != STATUS_NOT_FOUND) || ops == NULL || ops->machines == NULL)
         return status;
     int gone = ops->machines->gone(call->scheduler.self, call->node, provider_target_ref(target), call->error);
+    call->by_scheduler = gone != 0;
     return gone != 0 ? gone : status;
 }
 

@@ -88,6 +88,7 @@ struct rcall {
     struct scheduler_faults *faults;         /* owned */
     struct scheduler_labels *labels;         /* owned */
     bool addressed;
+    bool by_scheduler; /* of TERMINATE: the provider has ended the machine, and the scheduler's answer is the status */
     struct provider_listed *listed; /* owned */
     size_t listed_count;
 };

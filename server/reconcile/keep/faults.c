@@ -14,15 +14,17 @@
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
+#include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/keeper.h"
 
 #define ROWS_MAX 256 /* open verdicts of one node, critical ones first */
 
 struct faults_keeper {
     struct keeper_pace pace;
-    struct map *shown; /* node → a number for what is shown, as a pointer */
-    size_t at;         /* where the next look goes on */
-    uint64_t asked;    /* the number of the call that is under way */
+    struct map *shown;                 /* node → a number for what is shown, as a pointer */
+    size_t at;                         /* where the next look goes on */
+    uint64_t asked;                    /* the number of the call that is under way */
+    char trouble[SCHEDULER_ERROR_MAX]; /* the right that is missing, as it was told; "": none */
 };
 
 #define NOTHING_SHOWN 1
@@ -168,16 +170,45 @@ static bool run(struct reconcile *r, struct scheduler_link *link, int64_t now)
     return false;
 }
 
+struct telling {
+    struct turn turn;
+    const struct rcall *call;
+};
+
+static int write_trouble(struct db_tx *tx, void *arg)
+{
+    struct telling *t = arg;
+    turn_reset(&t->turn);
+    t->turn.tx = tx;
+    return turn_event(&t->turn, EVENT_LEVEL_ERROR, EVENT_KIND_SCHEDULER_DESIRED,
+                      reconcile_node_find(t->turn.r, t->call->node_id), NULL,
+                      "faults cannot be shown in the scheduler, it is tried again: %s", t->call->error);
+}
+
+/* A right that is missing is told once, for all nodes; what passes by itself is logged. */
+static void tell_trouble(struct reconcile *r, struct faults_keeper *keeper, const struct rcall *call)
+{
+    struct telling t = {.turn = {.r = r, .now = reconcile_now(r)}, .call = call};
+    if (call->status == 0)
+        keeper->trouble[0] = '\0';
+    else
+        log_warn("the faults of %s are not shown in the scheduler %s: %s", call->node, call->link->name, call->error);
+    if (call->status != STATUS_DENIED || text_equal(call->error, keeper->trouble) ||
+        reconcile_node_find(r, call->node_id) == NULL)
+        return;
+    if (keeper_record(&t.turn, "faults", write_trouble, &t, NULL) == 0)
+        text_copy_cut(keeper->trouble, sizeof(keeper->trouble), call->error);
+}
+
 static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     struct faults_keeper *keeper = call->link->faults;
+    tell_trouble(r, keeper, call);
     keeper->pace.in_flight = false;
     keeper->pace.poked = call->status == 0;
     keeper_pause(r, &keeper->pace, call->status != 0, 0);
     if (call->status == 0)
         map_set(keeper->shown, call->node, (void *)(uintptr_t)keeper->asked); /* NOLINT: a number, not an address */
-    else
-        log_warn("the faults of %s are not shown in the scheduler %s: %s", call->node, call->link->name, call->error);
     return PART_TAKE_DONE;
 }
 

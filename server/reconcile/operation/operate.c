@@ -438,6 +438,34 @@ static void step_send(struct work *w)
     work_step_store(w, w->step);
 }
 
+/* The scheduler denied what the step needs. A deletion goes on without it, but for the scheduler's own object of the machine. */
+static bool lacks_right(const struct work *w, const struct rcall *call)
+{
+    switch (call->kind) {
+    case CALL_CORDON:
+    case CALL_WORKLOADS:
+    case CALL_EVICT:
+    case CALL_UNCORDON:
+        return call->status == STATUS_DENIED && w->op.kind != OPERATION_KIND_DELETE;
+    case CALL_TERMINATE:
+        return call->status == STATUS_DENIED && call->by_scheduler;
+    default:
+        return false;
+    }
+}
+
+/* Only a person can give it: the step waits, its time does not count, and the timeline says once what is missing. */
+static enum step_result await_right(struct work *w, const struct rcall *call)
+{
+    work_say(w, "waits until the scheduler grants a right: %s", call->error);
+    if (!text_equal(w->detail, w->step->detail))
+        work_event(w, EVENT_LEVEL_ERROR, EVENT_KIND_OPERATION_STEP, "%s %s", step_kind_text(w->step->kind), w->detail);
+    if (w->scratch.failures == 0)
+        w->scratch.failures = 1; /* it was said */
+    give_time(w);
+    return STEP_RETRY;
+}
+
 static void step_wait(struct work *w)
 {
     if (w->detail[0] != '\0' && !text_equal(w->detail, w->step->detail)) {
@@ -514,6 +542,8 @@ static void advance(struct work *w)
         enum step_result result;
         if (answer != NULL && w->scratch.undoing)
             result = work_cancel_answer(w, answer);
+        else if (answer != NULL && lacks_right(w, answer))
+            result = await_right(w, answer);
         else if (answer != NULL)
             result = step_ops_of(w->step->kind)->answer(w, answer);
         else if (work_cancel_applies(w))

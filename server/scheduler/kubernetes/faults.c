@@ -231,9 +231,12 @@ static int show_once(struct scheduler *s, struct kube_call *call, const char *na
     status = kube_patch_node(s, call, &node, KUBE_MERGE_PATCH, patch, &node);
     if (status == STATUS_CONFLICT)
         return STATUS_STALE;
-    if (status == 0 && faults->count > 0)
-        status = put_conditions(call, json, &node, faults);
-    return status != 0 ? status : put_events(call, &node, faults);
+    if (status != 0)
+        return status;
+    int conditions =
+        faults->count > 0 ? put_conditions(call, json, &node, faults) : 0; /* the Events need no condition */
+    status = put_events(call, &node, faults);
+    return conditions != 0 ? conditions : status;
 }
 
 int kube_show_faults(struct scheduler *s, const char *node, const struct scheduler_faults *faults, char *ret_error)

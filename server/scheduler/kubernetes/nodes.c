@@ -375,7 +375,7 @@ static int out_of_service(struct scheduler *s, struct kube_call *call, const str
     if (status != 0)
         return status;
     auto_json json_t *patch = kube_out_of_service_patch(json);
-    return kube_patch_node(s, call, node, KUBE_MERGE_PATCH, patch, &after);
+    return patch == NULL ? 0 : kube_patch_node(s, call, node, KUBE_MERGE_PATCH, patch, &after);
 }
 
 /* The taint first: it stands there if hpd dies before the node is deleted. A change of others in between is tried again by the caller. */

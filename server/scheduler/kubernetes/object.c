@@ -428,6 +428,11 @@ json_t *kube_cordon_patch(const json_t *json, const struct kube_node *node, cons
 
 json_t *kube_out_of_service_patch(const json_t *json)
 {
+    const json_t *there = kube_at(json, "spec", "taints");
+    for (size_t i = 0; i < json_array_size(there); i++)
+        if (strcmp(kube_text(json_array_get(there, i), "key"), KUBE_OUT_OF_SERVICE) == 0 &&
+            strcmp(kube_text(json_array_get(there, i), "effect"), "NoExecute") == 0)
+            return NULL;
     json_t *taints = other_taints(json);
     json_array_append_new(taints, json_pack("{s:s, s:s, s:s}", "key", KUBE_OUT_OF_SERVICE, "value", "nodeshutdown",
                                             "effect", "NoExecute"));

@@ -103,7 +103,8 @@ const json_t *kube_at(const json_t *json, const char *first, const char *second)
 /* How a node becomes cordoned by owner: a merge patch that says its resource version, so that a change in between is refused. Caller
  * frees. node is its JSON. */
 json_t *kube_cordon_patch(const json_t *json, const struct kube_node *node, const struct scheduler_owner *owner);
-/* For a node whose machine is gone: its pods are deleted and its volumes detached without kubelet's word. Caller frees. */
+/* For a node whose machine is gone: its pods are deleted and its volumes detached without kubelet's word. Caller frees. NULL: it
+ * has been said. */
 json_t *kube_out_of_service_patch(const json_t *json);
 /* How our cordon goes: Schedulable, without taint and annotation; a cordon of before stays. */
 json_t *kube_uncordon_patch(const json_t *json, const struct kube_node *node);

@@ -127,25 +127,51 @@ static int evict_one(struct kube_call *call, const struct kube_pod *pod, const c
     return status == STATUS_NOT_FOUND || status == STATUS_CONFLICT || status == STATUS_FULL ? 0 : status;
 }
 
-/* Each is tried, also after one that could not be; the first failure is answered. */
+static int end_one(struct kube_call *call, const struct kube_pod *pod, const char *version)
+{
+    autofree char *path = pod_path(pod, "");
+    auto_json json_t *body = only_this(pod);
+    (void)version;
+    int status = kube_ask(call, &(struct kube_request){.method = "DELETE", .path = path, .body = body}, NULL);
+    return status == STATUS_NOT_FOUND || status == STATUS_CONFLICT ? 0 : status;
+}
+
+/* The first failure is answered; a right that is missing before any other, as it does not pass. */
+static void keep_failure(int one, const char *said, int *status, char *ret_error)
+{
+    if (one == 0 || (*status != 0 && (one != STATUS_DENIED || *status == STATUS_DENIED)))
+        return;
+    *status = one;
+    text_copy_cut(ret_error, SCHEDULER_ERROR_MAX, said);
+}
+
+/* Each is tried, also after one that could not be. */
+static int each_pod(struct kube_call *call, const struct pods *pods, const char *version,
+                    int (*change)(struct kube_call *call, const struct kube_pod *pod, const char *version))
+{
+    char error[SCHEDULER_ERROR_MAX];
+    int status = 0;
+    for (size_t i = 0; i < pods->count; i++) {
+        struct kube_call one = *call;
+        one.error = error;
+        if (!pods->list[i].deleting)
+            keep_failure(change(&one, &pods->list[i], version), error, &status, call->error);
+    }
+    return status;
+}
+
 int kube_evict(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error)
 {
     struct kube_call call;
     struct pods pods = {0};
-    char version[16], error[SCHEDULER_ERROR_MAX];
+    char version[16];
     (void)owner;
     kube_call_start(&call, s->client, ret_error);
     int status = list_pods(s, &call, node, &pods);
     if (status == 0)
         status = eviction_version(s, &call, version);
-    for (size_t i = 0, failed = 0; status == 0 && i < pods.count; i++) {
-        struct kube_call one = call;
-        one.error = failed == 0 ? ret_error : error;
-        if (!pods.list[i].deleting && evict_one(&one, &pods.list[i], version) != 0)
-            failed++;
-        if (i + 1 == pods.count && failed > 0)
-            status = STATUS_BACKEND;
-    }
+    if (status == 0)
+        status = each_pod(&call, &pods, version, evict_one);
     free(pods.list);
     return status;
 }
@@ -155,16 +181,9 @@ int kube_end_pods(struct scheduler *s, const char *node, char *ret_error)
     struct kube_call call;
     struct pods pods = {0};
     kube_call_start(&call, s->client, ret_error);
-    int status = list_pods(s, &call, node, &pods), failure = status;
-    for (size_t i = 0; failure == 0 && i < pods.count; i++) {
-        autofree char *path = pod_path(&pods.list[i], "");
-        auto_json json_t *body = only_this(&pods.list[i]);
-        if (pods.list[i].deleting)
-            continue;
-        int one = kube_ask(&call, &(struct kube_request){.method = "DELETE", .path = path, .body = body}, NULL);
-        if (one != 0 && one != STATUS_NOT_FOUND && one != STATUS_CONFLICT)
-            status = one;
-    }
+    int status = list_pods(s, &call, node, &pods);
+    if (status == 0)
+        status = each_pod(&call, &pods, "", end_one);
     free(pods.list);
     return status;
 }

@@ -61,7 +61,7 @@ test('a health status that is none is said beside it, and nothing is done', { sk
   world.kubectl('label', '--overwrite', 'node', object, `${HEALTH}=Schedulable`);
 });
 
-test('without the right to change nodes the repair says so', { skip: why }, async () => {
+test('without the right to change nodes the repair says so, and goes on when it is there', { skip: why }, async () => {
   world.kubectl('delete', 'clusterrolebinding', 'holdfast-lab');
   world.kubectl('create', 'clusterrole', 'looks-only', '--verb=get,list,watch', '--resource=nodes,pods');
   world.kubectl('create', 'clusterrolebinding', 'holdfast-lab', '--clusterrole=looks-only', '--user=holdfast');
@@ -69,4 +69,5 @@ test('without the right to change nodes the repair says so', { skip: why }, asyn
   await until('the timeline says which right is missing', () => world.events({ node: 'gpu-4' }).some((e) => /cannot patch resource/.test(JSON.stringify(e))));
   world.kubectl('delete', 'clusterrolebinding', 'holdfast-lab');
   world.kubectl('create', 'clusterrolebinding', 'holdfast-lab', '--clusterrole=holdfast', '--user=holdfast');
+  await world.repaired('gpu-4', 'reboot');
 });

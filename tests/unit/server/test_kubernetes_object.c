@@ -255,6 +255,18 @@ static void test_patches(void **state)
     assert_true(json_is_null(json_object_get(json_object_get(goes, "spec"), "unschedulable")));
 }
 
+/* A second try, after a crash or a refusal, adds nothing: the server would refuse a taint that is there twice. */
+static void test_out_of_service_is_said_once(void **state)
+{
+    (void)state;
+    auto_json json_t *json = json_of(NODE("", "\"taints\":[{\"key\":\"a\",\"effect\":\"NoExecute\"}]", ""));
+    auto_json json_t *patch = kube_out_of_service_patch(json);
+    json_t *spec = json_object_get(patch, "spec");
+    assert_int_equal(json_array_size(json_object_get(spec, "taints")), 2);
+    json_object_set(json, "spec", spec);
+    assert_null(kube_out_of_service_patch(json));
+}
+
 /* With NodeRecovery None a label says it; our own cordon of before goes, and a person's stays. */
 static void test_a_label_alone(void **state)
 {
@@ -551,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_cordons),
         cmocka_unit_test(test_patches),
+        cmocka_unit_test(test_out_of_service_is_said_once),
         cmocka_unit_test(test_a_label_alone),
         cmocka_unit_test(test_group_labels),
         cmocka_unit_test(test_labels_of_a_node_are_legal),

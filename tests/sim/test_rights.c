@@ -1,0 +1,62 @@
+/* A scheduler that denies what a repair needs: the repair waits for the right, says so, and goes on. */
+#include "tests/sim/sim_world.h"
+
+#define OFF_THE_BUS 79
+
+static int cordons(struct sim *sim)
+{
+    return fake_scheduler_find(&sim->scheduler, "gpu-1")->marks;
+}
+
+static int evictions(struct sim *sim)
+{
+    return fake_scheduler_find(&sim->scheduler, "gpu-1")->evictions;
+}
+
+static int reboots(struct sim *sim)
+{
+    return sim->provider.reboots;
+}
+
+/* Taken away before a repair begins, while jobs may end, after they were told to go, and before the node is given back; hpd is killed in between. */
+static void a_right_that_is_missing_is_waited_for(void **state)
+{
+    static const struct {
+        int (*from)(struct sim *sim);
+        const char *step;
+    } cases[] = {{NULL, "mark"}, {cordons, "drain"}, {evictions, "drain"}, {reboots, "resume"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct sim sim;
+        sim_open(&sim, 42, true);
+        sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+        sim_run(&sim, MS_PER_MIN);
+        fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 1;
+        sim.scheduler.denies = cases[i].from == NULL;
+        sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+        for (int n = 0; n < 7200 && cases[i].from != NULL && cases[i].from(&sim) == 0; n++)
+            sim_run(&sim, MS_PER_S);
+        sim.scheduler.denies = true;
+        autofree char *said =
+            own_printf("%s waits until the scheduler grants a right: User hpd cannot change node", cases[i].step);
+        sim_run(&sim, 2 * MS_PER_HOUR);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, said), 1);
+        sim_crash(&sim);
+        sim_run(&sim, 2 * MS_PER_HOUR);
+        assert_true(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, said) <= 2); /* once more after a start */
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, ""), 0);
+        sim.scheduler.denies = false;
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 2 * MS_PER_HOUR);
+        assert_int_equal(sim.provider.reboots, 1);
+        assert_int_equal(evictions(&sim), 1);
+        sim_close(&sim);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_right_that_is_missing_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
