@@ -184,13 +184,18 @@ void text_copy_clean(char *dst, size_t size, const char *line, size_t len)
         dst[i] = c < 0x20 || c == 0x7f ? ' ' : c >= 0x80 && !valid ? '?' : line[i];
     }
     dst[len] = '\0';
-    for (char *at = dst; *at != '\0'; at++) {
-        int hidden = text_hidden_len(at);
-        if (hidden == 0)
-            continue;
-        *at = '?';
-        memmove(at + 1, at + hidden, strlen(at + hidden) + 1);
+    text_mask(dst);
+}
+
+void text_mask(char *s)
+{
+    char *to = s;
+    while (*s != '\0') {
+        int hidden = (unsigned char)*s < 0x80 ? 0 : text_hidden_len(s);
+        *to++ = hidden == 0 ? *s : '?';
+        s += hidden == 0 ? 1 : hidden;
     }
+    *to = '\0';
 }
 
 bool text_is_clean(const char *s)

@@ -66,6 +66,8 @@ bool text_is_clean(const char *s);
 /* Bytes of the character at s when it must not be shown as it is, 0 otherwise: control characters of ASCII and of Unicode, breaks of lines
  * and paragraphs, and what turns the direction of the text around it, by which one line can look like another. */
 int text_hidden_len(const char *s);
+/* Puts a '?' in the place of each of these in s that is not an ASCII character: what machines tell of themselves. Control characters are the caller's. */
+void text_mask(char *s);
 /* None of these in it: what people write as one line. */
 bool text_is_line(const char *s);
 /* Adds s with a '?' for each of these. */

@@ -3,6 +3,12 @@ const HANDLERS = ['onclick', 'oninput', 'onchange', 'onsubmit', 'onkeydown'];
 
 export const flat = (parts) => [parts].flat(Infinity).filter((part) => part !== undefined && part !== null && part !== false && part !== '');
 
+// What machines and schedulers wrote may turn the direction of the text around it: that is shown as '?'.
+const HIDDEN = /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const SPOKEN = ['title', 'aria-label', 'alt'];
+export const shown = (text) => String(text).replace(HIDDEN, '?');
+const part = (child) => child instanceof Node ? child : document.createTextNode(shown(child));
+
 // key: what makes it the same element the next time (patch). style: an object, as the page's policy refuses style attributes.
 export function h(name, attributes = {}, ...children) {
   const element = document.createElement(name);
@@ -10,9 +16,9 @@ export function h(name, attributes = {}, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (HANDLERS.includes(key)) element[key] = value;
     else if (key === 'style') Object.entries(value).forEach(([property, text]) => element.style.setProperty(property, text));
-    else element.setAttribute(key === 'key' ? 'data-key' : key, value === true ? '' : value);
+    else element.setAttribute(key === 'key' ? 'data-key' : key, value === true ? '' : SPOKEN.includes(key) ? shown(value) : value);
   }
-  element.append(...flat(children));
+  element.append(...flat(children).map(part));
   return element;
 }
 
@@ -72,7 +78,7 @@ function patchChildren(parent, wanted) {
 // Makes the children of an element these, in place: focus, selection, scrolling and what is being typed stay.
 export function patch(parent, parts) {
   const focused = document.activeElement;
-  patchChildren(parent, flat(parts).map((part) => (part instanceof Node ? part : document.createTextNode(String(part)))));
+  patchChildren(parent, flat(parts).map(part));
   if (focused && focused !== document.activeElement && focused.isConnected && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
 

@@ -35,6 +35,7 @@ bool agent_text(struct pull *p, struct pull_view name, unsigned *seen, const str
             continue;
         agent_once(p, seen, texts[i].bit);
         pull_text(p, texts[i].target, texts[i].size);
+        text_mask(texts[i].target); /* a machine's text is shown beside others */
         return true;
     }
     return false;

@@ -308,6 +308,17 @@ test('host lists, differences and durations are read and written right', async (
   assert.deepEqual(said, [[['gpu-1', 'gpu-2', 'gpu-3', 'gpu-07', 'login'], ['r1n08', 'r1n09', 'r2n08', 'r2n09'], [], ['a[1-2'], []], 20000, [' a', '-b', ' c', '+d'], ['0s', '59s', '10m 4s', '1d 1h']]);
 });
 
+test('what turns the direction of a text around is shown as a question mark', async () => {
+  const said = await page.evaluate(async () => {
+    const { h, patch } = await import(new URL('./dom.js', location).href);
+    const line = h('p', { title: 'a\u202eb' }, 'x\u202ey', ['\u2066', 'grüß \u20ac']);
+    const other = h('p');
+    patch(other, ['\u202e', 7]);
+    return [line.outerHTML, other.textContent];
+  });
+  assert.deepEqual(said, ['<p title="a?b">x?y?grüß \u20ac</p>', '?7']);
+});
+
 // The nodes are the test's: hpd's answer with 10,000 of them in its place. What is measured is the time of the page's own thread, so that a
 // machine that does other things, too, changes nothing.
 test('10,000 nodes are filtered and drawn within 100 ms of the page', async () => {

@@ -1,5 +1,6 @@
 /* What agents send: the three messages taken apart strictly, and what each answer means. */
 #include "api_world.h"
+#include "server/service/agent/machine.h"
 
 static struct api_world aw;
 
@@ -299,6 +300,40 @@ static void test_a_verdict_is_stored_as_it_was_sent(void **state)
     assert_int_equal(stored.state, VERDICT_STATE_OPEN);
 }
 
+/* What a machine says of itself is shown beside other lines: nothing in it turns them around. */
+static void test_texts_of_machines_turn_nothing_around(void **state)
+{
+    struct verdict stored = {0};
+    (void)state;
+    struct reply reply = client_ask(
+        &aw, "POST", "/v1/agent/machine", aw.agent, NULL,
+        "{\"instanceId\":\"" WORLD_INSTANCE "\",\"bootId\":\"" WORLD_BOOT_2 "\",\"sentAtMs\":5,\"hardwareKnown\":true,"
+        "\"hardware\":[{\"kind\":\"gpu\",\"identity\":\"GPU-1\",\"serial\":\"12\\u202e34\",\"location\":"
+        "\"0000:b9:00\",\"detail\":\"H100 \\u2066\\u009b7m\"}],"
+        "\"checks\":[{\"name\":\"nvidia\",\"result\":\"unknown\",\"why\":\"gr\u00fc\u00df \\u202e\"}]}");
+    if (reply.status != 200)
+        fail_msg("%s", reply.text);
+    reply_free(&reply);
+    autofree struct service_machine *machine = own_calloc(1, sizeof(*machine));
+    assert_int_equal(service_node_hardware(&aw.world.service, "train", "gpu-1", machine, &aw.world.problem), 0);
+    assert_int_equal(machine->hardware_count, 1);
+    assert_string_equal(machine->hardware[0].serial, "12?34");
+    assert_string_equal(machine->hardware[0].detail, "H100 ??7m");
+    assert_string_equal(machine->checks[0].why, "gr\xc3\xbc\xc3\x9f ?");
+    reply = client_ask(&aw, "POST", "/v1/agent/verdicts", aw.agent, NULL,
+                       "{\"instanceId\":\"" WORLD_INSTANCE "\",\"bootId\":\"" WORLD_BOOT_2
+                       "\",\"sentAtMs\":5,\"verdicts\":[{\"key\":\"turned\",\"source\":\"kmsg\",\"code\":\"xid.13\","
+                       "\"rawLine\":\"a\\u202eb\",\"firstAtMs\":1,\"lastAtMs\":2,\"count\":1,\"severity\":\"ok\"}]}");
+    if (reply.status != 200)
+        fail_msg("%s", reply.text);
+    reply_free(&reply);
+    assert_int_equal(
+        service_verdict_list(&aw.world.service, "train", "gpu-1", -1, 0, 1, take_verdict, &stored, &aw.world.problem),
+        0);
+    assert_string_equal(stored.key, "turned");
+    assert_string_equal(stored.raw_line, "a?b");
+}
+
 /* The largest report there is: 64 verdicts with a long line each, and every one is there. */
 static void test_a_full_report(void **state)
 {
@@ -363,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_a_new_boot_is_stored_before_it_counts),
         cmocka_unit_test(test_an_injected_line_comes_once),
         cmocka_unit_test(test_a_verdict_is_stored_as_it_was_sent),
+        cmocka_unit_test(test_texts_of_machines_turn_nothing_around),
         cmocka_unit_test(test_a_full_report),
         cmocka_unit_test(test_enrolment),
     };

@@ -404,12 +404,18 @@ static void test_what_must_not_be_shown(void **state)
         text_copy_clean(copy, sizeof(copy), text, strlen(text));
         assert_true(text_is_line(copy));
         assert_string_equal(copy, (unsigned char)hidden[i][0] < 0x80 ? "a b" : "a?b");
+        text_mask(text);
+        assert_true((unsigned char)hidden[i][0] < 0x80 || strcmp(text, "a?b") == 0);
+        assert_true((unsigned char)hidden[i][0] >= 0x80 || text[1] == hidden[i][0]); /* the caller's */
     }
     for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
         struct text line AUTO(text) = {0};
         assert_true(text_is_line(shown[i]));
         text_add_line(&line, shown[i]);
         assert_string_equal(text_get(&line), shown[i]);
+        autofree char *same = own_strdup(shown[i]);
+        text_mask(same);
+        assert_string_equal(same, shown[i]);
     }
 }
 
