@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { connect } from 'node:tls';
-import { hpctlPath, hpdPath, root } from './lib/programs.mjs';
+import { agentPath, hpctlPath, hpdPath, hprunPath, root } from './lib/programs.mjs';
 import { until } from './lib/world.mjs';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-start.'));
@@ -96,7 +96,22 @@ test('other clients verify the address that hpd hands out by what hpctl ca print
   }
 });
 
-test('what is called at run time is bound when a program starts', () => {
-  for (const program of [hpdPath, hpctlPath])
-    assert.match(spawnSync('readelf', ['-d', program], { encoding: 'utf8' }).stdout, /BIND_NOW|\bNOW\b/);
+const PROGRAMS = [hpdPath, hpctlPath, agentPath, hprunPath, join(root, 'build/hp-auto-resume')];
+const read = (...command) => {
+  const { stdout, stderr, status } = spawnSync(command[0], command.slice(1), { encoding: 'utf8' });
+  assert.equal(status, 0, `${command.join(' ')}: ${stderr}`);
+  return stdout;
+};
+
+test('what is called at run time is bound when a program starts, and nothing can write to that afterwards', () => {
+  for (const program of PROGRAMS) {
+    assert.match(read('readelf', '-d', program), /BIND_NOW|\bNOW\b/, program);
+    assert.match(read('readelf', '-lW', program), /GNU_RELRO/, program);
+    assert.match(read('readelf', '-hW', program), /Type:\s+DYN/, program);
+  }
+});
+
+test('jumps lead to marked places only, where the processor checks that', { skip: process.arch === 'x64' ? false : 'needs an x86-64' }, () => {
+  for (const program of PROGRAMS)
+    assert.match(read('objdump', '-d', '--disassemble=main', program), /<main>:\n.*\bendbr64\b/, program);
 });
