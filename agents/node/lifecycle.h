@@ -19,6 +19,7 @@
 #define LIFECYCLE_SOURCE_TOTAL_MAX (64 * 1024 * 1024) /* bytes of a source: scripts and small files, no images */
 #define LIFECYCLE_SOURCE_FILES_MAX 4096
 #define LIFECYCLE_SOURCE_DEPTH_MAX 16
+#define LIFECYCLE_SOURCE_DIRECTORIES_MAX 1024      /* of a source that a server shows as indexes: each is a request */
 #define LIFECYCLE_LOG_BYTES_MAX (64 * 1024 * 1024) /* a script that writes more is ended before it fills the disk */
 
 /* lifecycle_source.c: fetches the scripts of the job into directory, which is emptied first. INVALID: a retry cannot help. */

@@ -126,11 +126,17 @@ static int take_link(struct net *net, const char *path, const char *below, const
     size_t len;
     if (depth >= LIFECYCLE_SOURCE_DEPTH_MAX)
         return net_say(net, STATUS_INVALID, whole, "its directories are more than 16 deep");
+    if (++net->directories > LIFECYCLE_SOURCE_DIRECTORIES_MAX)
+        return net_say(net, STATUS_INVALID, whole, "the source has more than 1024 directories");
     text_printf(&address, "%s/", path);
     text_add_escaped(&address, whole, "/");
     int status = net_get(net, text_get(&address), "", LIST_BYTES_MAX, &body, &len);
     if (status != 0)
         return status;
+    net->bytes += (int64_t)len;
+    if (net->bytes > LIFECYCLE_SOURCE_TOTAL_MAX)
+        return net_say(net, STATUS_INVALID, whole,
+                       "the source and the indexes of its directories have more than 64 MiB");
     if (!is_index(body))
         return net_say(net, STATUS_BACKEND, whole, "the server shows no index of it");
     autofree char *index = own_strdup(body);

@@ -20,7 +20,7 @@ struct net {
     const char *directory;      /* where files go */
     char *error;
     int64_t timeout_ms, deadline_ms; /* of one exchange; of all, 0: none */
-    int64_t bytes, files;
+    int64_t bytes, files, directories;
 };
 
 /* base is a URL without a path. Call net_close in any case. */

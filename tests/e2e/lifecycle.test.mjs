@@ -212,13 +212,23 @@ test('a directory at https whose file has another sum is refused', async () => {
   assert.deepEqual(await runs(), []);
 });
 
+const index = (path, ...names) => `<html><head><title>Index of ${path}</title></head><body><a href="../">../</a><a href="?C=N;O=D">Name</a><a href="https://elsewhere/x">x</a>${names.map((n) => `<a href="${n}">${n}</a>`).join('\n')}</body></html>`;
+
 test('a directory at https brings the files of its index, and those below', async () => {
   await open({ args: ['--ca-file', '{world}/ca.pem'] });
-  const index = (path, ...names) => `<html><head><title>Index of ${path}</title></head><body><a href="../">../</a><a href="?C=N;O=D">Name</a><a href="https://elsewhere/x">x</a>${names.map((n) => `<a href="${n}">${n}</a>`).join('\n')}</body></html>`;
   const url = await serveFiles({ '/d/': index('/d/', 'on%20create.sh', 'lib/'), '/d/lib/': index('/d/lib/', 'words.sh'), '/d/on%20create.sh': SCRIPT('. lib/words.sh'), '/d/lib/words.sh': 'echo from the library\n' });
   await create({ sourceS3Uri: `${url}/d/`, onCreate: 'on create.sh' });
   await world.ready(SLOW);
   assert.match(world.file(await instance(), 'agent/lifecycle.log'), /from the library/);
+});
+
+test('an index at https that leads to more directories than a source may have is refused', async () => {
+  await open({ args: ['--ca-file', '{world}/ca.pem'], recovery: { scriptAttempts: 1 } });
+  const names = Array.from({ length: 1100 }, (_, i) => `d${i}/`);
+  const url = await serveFiles({ '/d/': index('/d/', ...names, 'on_create.sh'), '/d/on_create.sh': SCRIPT(''), ...Object.fromEntries(names.map((name) => [`/d/${name}`, index(`/d/${name}`)])) });
+  await create({ sourceS3Uri: `${url}/d`, onCreate: 'on_create.sh' });
+  assert.match((await failed()).error, /d1024\/: the source has more than 1024 directories/);
+  assert.deepEqual(await runs(), []);
 });
 
 // The file of keys for a double of S3, in the world's directory.
