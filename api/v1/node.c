@@ -5,6 +5,7 @@
 #include "api/render.h"
 #include "api/v1/spec_words.h"
 #include "api/v1/v1.h"
+#include "base/nearest.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/agent/machine.h"
 #include "server/service/node/lemon.h"
@@ -175,9 +176,15 @@ static bool read_topology(struct api_call *call, json_t *shared, struct service_
         enum topology_level level;
         const char *domain = json_string_value(value);
         if (topology_label_parse(label, &level) != 0 || level == TOPOLOGY_LEVEL_ZONE) {
+            struct nearest nearest = {.word = label};
+            for (int i = 0; i < TOPOLOGY_LEVEL_COUNT; i++)
+                if (i != TOPOLOGY_LEVEL_ZONE)
+                    nearest_see(&nearest, topology_level_text((enum topology_level)i));
+            autofree char *what = nearest_say(&nearest);
             api_problem_printf(call, PROBLEM_INVALID_VALUE,
-                               "topology has chassis, ultraserver, switch, rack and powerDomain; the zone is chosen "
-                               "with the slot.");
+                               "topology has chassis, ultraserver, switch, rack and powerDomain, and the zone is "
+                               "chosen with the slot: %s.",
+                               what);
             return false;
         }
         if (domain == NULL || strlen(domain) >= TOPOLOGY_NAME_MAX_BYTES || !is_place(domain)) {

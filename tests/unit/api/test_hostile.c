@@ -374,6 +374,11 @@ static void test_words_that_are_no_line(void **state)
         client_ask(&aw, "PATCH", "/v1/clusters/train/nodes/gpu-1", aw.admin, NULL, "{\"topology\":{\"rack\":\"r 1\"}}");
     assert_reply_problem(&reply, 400, "invalid-value");
     reply_free(&reply);
+    reply = client_ask(&aw, "PATCH", "/v1/clusters/train/nodes/gpu-1", aw.admin, NULL,
+                       "{\"topology\":{\"chasis\":\"c1\"}}");
+    assert_reply_problem(&reply, 400, "invalid-value");
+    assert_non_null(strstr(reply.text, "\\\"chasis\\\" is not known here (the nearest is \\\"chassis\\\")"));
+    reply_free(&reply);
 }
 
 static void test_queries_and_paths_that_are_refused(void **state)
