@@ -12,10 +12,10 @@
  * An object is touched only when it is held in the store and has the label of what it is held for. A namespace is made where it is missing,
  * and stays when its quota goes: people's work is in it.
  */
+#include "server/scheduler/governing.h"
 #include "server/scheduler/kubernetes/kueue_object.h"
 #include "server/scheduler/kubernetes/private.h"
 
-#include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -23,30 +23,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHANGE_TIME_PERCENT 50 /* of a call's time; the rest is for looking again */
 #define APPLY_PATCH "application/apply-patch+yaml"
 #define MANAGER "?fieldManager=" KUBE_FIELD_MANAGER
 
-struct refusal {
-    enum kueue_kind kind;
-    char name[NODE_NAME_MAX_BYTES];
-    struct scheduler_answer answer;
-};
-
-/* One way through all that is asked for. */
-struct governing {
+struct kube_governing {
+    struct governing pass;
     struct kube_call *call;
-    struct scheduler_governance *request;
     const char *version;
     json_t *lists[KUEUE_KIND_COUNT], *namespaces;
     struct kueue_instances instances;
-    bool *claimed; /* of request->held: a rule of this pass wants it */
-    bool settled;  /* all changes have been made: only looked at */
     bool shares_fairly, has_queue;
-    int64_t stop_ms; /* no more changes after that, on the monotonic clock */
-    size_t changes;
-    struct refusal *refusals;
-    size_t refusal_count;
 };
 
 /* An object that a rule wants. */
@@ -56,32 +42,9 @@ struct target {
     const json_t *wanted;    /* NULL: what is there stays as it is */
 };
 
-static void say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    autofree char *why = own_vprintf(fmt, ap);
-    va_end(ap);
-    answer->outcome = outcome;
-    text_copy_cut(answer->why, sizeof(answer->why), why);
-}
-
-/* What is undecided, then what failed, outweighs what holds. */
-static void join(struct scheduler_answer *into, const struct scheduler_answer *other)
-{
-    static const int weight[] = {[SCHEDULER_OUTCOME_UNASKED] = 0,
-                                 [SCHEDULER_OUTCOME_HOLDS] = 1,
-                                 [SCHEDULER_OUTCOME_FAILED] = 2,
-                                 [SCHEDULER_OUTCOME_LATER] = 3};
-    if (weight[other->outcome] > weight[into->outcome])
-        *into = *other;
-}
-
 /* --- what is there -------------------------------------------------------------------------------------------------- */
 
-static void free_lists(struct governing *g)
+static void free_lists(struct kube_governing *g)
 {
     for (int kind = 0; kind < KUEUE_KIND_COUNT; kind++) {
         json_decref(g->lists[kind]);
@@ -92,7 +55,7 @@ static void free_lists(struct governing *g)
 }
 
 /* All of it, or an error: an object that a list leaves out would count as missing. */
-static int list(struct governing *g, const char *path, json_t **ret_list)
+static int list(struct kube_governing *g, const char *path, json_t **ret_list)
 {
     auto_json json_t *json = NULL;
     int status = kube_get(g->call, path, &json);
@@ -105,7 +68,7 @@ static int list(struct governing *g, const char *path, json_t **ret_list)
     return 0;
 }
 
-static int look(struct governing *g)
+static int look(struct kube_governing *g)
 {
     free_lists(g);
     int status = list(g, "/api/v1/namespaces", &g->namespaces);
@@ -138,7 +101,7 @@ static char *space_of(enum kueue_kind kind, const char *name)
     return kind == KUEUE_LOCAL_QUEUE ? own_printf(KUEUE_NAMESPACE "%s", name) : own_strdup("");
 }
 
-static const json_t *find_object(const struct governing *g, enum kueue_kind kind, const char *name)
+static const json_t *find_object(const struct kube_governing *g, enum kueue_kind kind, const char *name)
 {
     autofree char *space = space_of(kind, name), *full = kueue_name(kind, name);
     return find(g->lists[kind], space, full);
@@ -146,49 +109,36 @@ static const json_t *find_object(const struct governing *g, enum kueue_kind kind
 
 /* --- holding -------------------------------------------------------------------------------------------------------- */
 
-static const struct governance_held *held_find(const struct governing *g, enum kueue_kind kind, const char *name)
+static const struct governance_held *held_find(const struct kube_governing *g, enum kueue_kind kind, const char *name)
 {
-    for (size_t i = 0; i < g->request->held_count; i++)
-        if (g->request->held[i].object == kueue_kinds[kind].object && strcmp(g->request->held[i].name, name) == 0)
-            return &g->request->held[i];
-    return NULL;
-}
-
-static bool is_wanted(const struct governing *g, const struct target *target)
-{
-    for (size_t i = 0; i < g->request->wanted_count; i++)
-        if (g->request->wanted[i].object == kueue_kinds[target->kind].object &&
-            strcmp(g->request->wanted[i].name, target->name) == 0)
-            return true;
-    return false;
+    return governing_held(&g->pass, kueue_kinds[kind].object, name);
 }
 
 /* NULL, with an answer: it may not be touched, or not yet. Flavors are shared by all quotas. */
-static const struct governance_held *claim(struct governing *g, const struct target *target,
+static const struct governance_held *claim(struct kube_governing *g, const struct target *target,
                                            struct scheduler_answer *answer)
 {
     const struct governance_held *held = held_find(g, target->kind, target->name);
     bool is_shared = target->kind == KUEUE_FLAVOR;
-    bool is_taken = held != NULL ? g->claimed[held - g->request->held] : is_wanted(g, target);
+    bool is_taken = governing_is_taken(&g->pass, kueue_kinds[target->kind].object, target->name);
     if (is_taken && !is_shared) {
-        say(answer, SCHEDULER_OUTCOME_FAILED, "Kueue's %s for %s belongs to another cluster's configuration or quota",
-            kueue_kinds[target->kind].kind, target->name);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                      "Kueue's %s for %s belongs to another cluster's configuration or quota",
+                      kueue_kinds[target->kind].kind, target->name);
         return NULL;
     }
     if (held != NULL) {
-        g->claimed[held - g->request->held] = true;
+        governing_claim(&g->pass, held);
         return held;
     }
     if (!is_taken) {
-        struct scheduler_governance *request = g->request;
         struct governance_held next = {.object = kueue_kinds[target->kind].object};
         text_copy_cut(next.name, sizeof(next.name), target->name);
         text_copy_cut(next.mark, sizeof(next.mark), target->mark);
-        request->wanted = own_realloc(request->wanted, request->wanted_count + 1, sizeof(*request->wanted));
-        request->wanted[request->wanted_count++] = next;
+        governing_want(&g->pass, &next);
     }
-    say(answer, SCHEDULER_OUTCOME_LATER, "Kueue's %s for %s is about to be made", kueue_kinds[target->kind].kind,
-        target->name);
+    scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "Kueue's %s for %s is about to be made",
+                  kueue_kinds[target->kind].kind, target->name);
     return NULL;
 }
 
@@ -200,30 +150,6 @@ static bool is_ours(const json_t *object, const struct governance_held *held)
 
 /* --- changing ------------------------------------------------------------------------------------------------------- */
 
-static void say_settled(const struct governing *g, const struct target *target, struct scheduler_answer *answer)
-{
-    for (size_t i = 0; i < g->refusal_count; i++)
-        if (g->refusals[i].kind == target->kind && strcmp(g->refusals[i].name, target->name) == 0) {
-            *answer = g->refusals[i].answer;
-            return;
-        }
-    say(answer, SCHEDULER_OUTCOME_FAILED, "Kueue took the %s for %s and does not show it",
-        kueue_kinds[target->kind].kind, target->name);
-}
-
-static bool may_change(struct governing *g, const struct target *target, struct scheduler_answer *answer)
-{
-    if (g->settled) {
-        say_settled(g, target, answer);
-        return false;
-    }
-    if (clock_mono_ms(clock_system()) < g->stop_ms)
-        return true;
-    g->request->more = true;
-    say(answer, SCHEDULER_OUTCOME_LATER, "other changes in Kueue go first");
-    return false;
-}
-
 /* Asked again later: the server is away, or somebody else changed it in between. */
 static bool passes(int status)
 {
@@ -231,25 +157,23 @@ static bool passes(int status)
            status == STATUS_FULL;
 }
 
-static void send(struct governing *g, const struct target *target, const struct kube_request *request,
+static void send(struct kube_governing *g, const struct target *target, const struct kube_request *request,
                  struct scheduler_answer *answer)
 {
-    if (!may_change(g, target, answer))
+    enum governance_object object = kueue_kinds[target->kind].object;
+    if (!governing_may_change(&g->pass, object, target->name, answer))
         return;
     int status = kube_ask(g->call, request, NULL);
     if (status == 0) {
-        g->changes++;
-        say(answer, SCHEDULER_OUTCOME_LATER, "Kueue was updated; waiting for its status");
+        g->pass.changes++;
+        scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "Kueue was updated; waiting for its status");
         return;
     }
-    say(answer, passes(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
-    g->refusals = own_realloc(g->refusals, g->refusal_count + 1, sizeof(*g->refusals));
-    struct refusal *refusal = &g->refusals[g->refusal_count++];
-    *refusal = (struct refusal){.kind = target->kind, .answer = *answer};
-    text_copy_cut(refusal->name, sizeof(refusal->name), target->name);
+    scheduler_say(answer, passes(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
+    governing_refused(&g->pass, object, target->name, answer);
 }
 
-static char *path_of(const struct governing *g, enum kueue_kind kind, const char *name, bool is_whole)
+static char *path_of(const struct kube_governing *g, enum kueue_kind kind, const char *name, bool is_whole)
 {
     autofree char *space = space_of(kind, name), *full = kueue_name(kind, name), *escaped = kube_escape(full);
     return own_printf("/apis/" KUEUE_GROUP "/%s/%s%s%s%s%s%s", g->version, space[0] != '\0' ? "namespaces/" : "", space,
@@ -257,7 +181,8 @@ static char *path_of(const struct governing *g, enum kueue_kind kind, const char
                       is_whole ? escaped : "");
 }
 
-static void make(struct governing *g, const struct target *target, const char *mark, struct scheduler_answer *answer)
+static void make(struct kube_governing *g, const struct target *target, const char *mark,
+                 struct scheduler_answer *answer)
 {
     autofree char *path = path_of(g, target->kind, target->name, false), *full = own_printf("%s" MANAGER, path);
     auto_json json_t *body = json_deep_copy(target->wanted);
@@ -267,7 +192,7 @@ static void make(struct governing *g, const struct target *target, const char *m
 }
 
 /* By server-side apply, of the very object that was looked at. */
-static void alter(struct governing *g, const struct target *target, const json_t *there, const char *mark,
+static void alter(struct kube_governing *g, const struct target *target, const json_t *there, const char *mark,
                   struct scheduler_answer *answer)
 {
     autofree char *path = path_of(g, target->kind, target->name, true),
@@ -296,7 +221,7 @@ static bool is_as_wanted(const json_t *there, const struct target *target, const
 }
 
 /* Brings one object about, or says why it is not so. */
-static void bring(struct governing *g, const struct target *target, struct scheduler_answer *answer)
+static void bring(struct kube_governing *g, const struct target *target, struct scheduler_answer *answer)
 {
     const char *kind = kueue_kinds[target->kind].kind;
     const json_t *there = find_object(g, target->kind, target->name);
@@ -305,15 +230,15 @@ static void bring(struct governing *g, const struct target *target, struct sched
         if (is_usable_flavor(target, there))
             answer->outcome = SCHEDULER_OUTCOME_HOLDS;
         else
-            say(answer, SCHEDULER_OUTCOME_FAILED, "Kubernetes has a %s named %s that this server did not make", kind,
-                full);
+            scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                          "Kubernetes has a %s named %s that this server did not make", kind, full);
         return;
     }
     const struct governance_held *held = claim(g, target, answer);
     if (held == NULL)
         return;
     if (there != NULL && kube_text(json_object_get(there, "metadata"), "deletionTimestamp")[0] != '\0')
-        say(answer, SCHEDULER_OUTCOME_LATER, "Kubernetes is still deleting the %s %s", kind, full);
+        scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "Kubernetes is still deleting the %s %s", kind, full);
     else if (target->wanted == NULL || (there != NULL && is_as_wanted(there, target, held->mark)))
         answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     else if (there != NULL)
@@ -322,7 +247,7 @@ static void bring(struct governing *g, const struct target *target, struct sched
         make(g, target, held->mark, answer);
 }
 
-static bool has_namespace(struct governing *g, const char *team, const char *mark, struct scheduler_answer *answer)
+static bool has_namespace(struct kube_governing *g, const char *team, const char *mark, struct scheduler_answer *answer)
 {
     autofree char *name = own_printf(KUEUE_NAMESPACE "%s", team);
     if (find(g->namespaces, "", name) != NULL)
@@ -330,39 +255,39 @@ static bool has_namespace(struct governing *g, const char *team, const char *mar
     const struct target target = {.kind = KUEUE_LOCAL_QUEUE, .name = team, .mark = mark};
     auto_json json_t *body = json_pack("{s:s, s:s, s:{s:s, s:{s:s}}}", "apiVersion", "v1", "kind", "Namespace",
                                        "metadata", "name", name, "labels", "app.kubernetes.io/managed-by", "holdfast");
-    size_t before = g->changes;
+    size_t before = g->pass.changes;
     send(g, &target, &(struct kube_request){.method = "POST", .path = "/api/v1/namespaces" MANAGER, .body = body},
          answer);
-    return g->changes > before;
+    return g->pass.changes > before;
 }
 
 /* --- scheduler configurations --------------------------------------------------------------------------------------- */
 
-static void bring_classes(struct governing *g, const struct scheduler_rule *rule, struct scheduler_answer *answer)
+static void bring_classes(struct kube_governing *g, const struct scheduler_rule *rule, struct scheduler_answer *answer)
 {
     answer->outcome = SCHEDULER_OUTCOME_HOLDS; /* of no class, all do */
     for (size_t i = 0; i < rule->class_count; i++) {
         struct scheduler_answer one = {.outcome = SCHEDULER_OUTCOME_UNASKED};
         auto_json json_t *wanted = kueue_class(g->version, &rule->classes[i], rule->uid);
         bring(g, &(struct target){KUEUE_CLASS, rule->classes[i].name, rule->uid, wanted}, &one);
-        join(answer, &one);
+        scheduler_join(answer, &one);
     }
 }
 
-static void see_fair_share(const struct governing *g, bool wanted, struct scheduler_answer *answer)
+static void see_fair_share(const struct kube_governing *g, bool wanted, struct scheduler_answer *answer)
 {
     answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (!g->has_queue)
-        say(answer, SCHEDULER_OUTCOME_LATER, "Kueue shows whether it shares fairly when there is a quota");
+        scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "Kueue shows whether it shares fairly when there is a quota");
     else if (wanted && !g->shares_fairly)
-        say(answer, SCHEDULER_OUTCOME_FAILED,
-            "fairSharing is off in Kueue's configuration; its administrator has to set it");
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                      "fairSharing is off in Kueue's configuration; its administrator has to set it");
     else if (!wanted && g->shares_fairly)
-        say(answer, SCHEDULER_OUTCOME_FAILED,
-            "Kueue shares fairly; its administrator removes fairSharing from Kueue's configuration");
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                      "Kueue shares fairly; its administrator removes fairSharing from Kueue's configuration");
 }
 
-static void see_queue(const struct governing *g, const char *team, struct scheduler_answer *answer)
+static void see_queue(const struct kube_governing *g, const char *team, struct scheduler_answer *answer)
 {
     const char *message;
     const json_t *there = find_object(g, KUEUE_CLUSTER_QUEUE, team);
@@ -371,10 +296,10 @@ static void see_queue(const struct governing *g, const char *team, struct schedu
     autofree char *full = kueue_name(KUEUE_CLUSTER_QUEUE, team);
     int active = kueue_is_active(there, &message);
     if (active < 0)
-        say(answer, SCHEDULER_OUTCOME_LATER,
-            "Kueue has set no condition on the ClusterQueue %s; check that its manager runs", full);
+        scheduler_say(answer, SCHEDULER_OUTCOME_LATER,
+                      "Kueue has set no condition on the ClusterQueue %s; check that its manager runs", full);
     else if (active == 0)
-        say(answer, SCHEDULER_OUTCOME_LATER, "the ClusterQueue %s is not active: %.120s", full, message);
+        scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "the ClusterQueue %s is not active: %.120s", full, message);
 }
 
 static char *cohort_of(const struct scheduler_rule *rule)
@@ -383,15 +308,15 @@ static char *cohort_of(const struct scheduler_rule *rule)
 }
 
 /* What the quotas of the same cluster leave. */
-static void bring_idle(struct governing *g, const struct scheduler_rule *rule, struct scheduler_answer *answer)
+static void bring_idle(struct kube_governing *g, const struct scheduler_rule *rule, struct scheduler_answer *answer)
 {
     autofree struct kueue_quota *left = own_calloc(1, sizeof(*left)), *quota = own_calloc(1, sizeof(*quota));
     char ignored[SCHEDULER_WHY_MAX];
     answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (!rule->idle_sharing)
         return;
-    for (size_t i = 0; i < g->request->count; i++) {
-        const struct scheduler_rule *other = &g->request->rules[i];
+    for (size_t i = 0; i < g->pass.request->count; i++) {
+        const struct scheduler_rule *other = &g->pass.request->rules[i];
         if (other->kind != GOVERNANCE_KIND_COMPUTE_QUOTA || other->off ||
             strcmp(other->cluster_uid, rule->cluster_uid) != 0)
             continue;
@@ -410,7 +335,7 @@ static void bring_idle(struct governing *g, const struct scheduler_rule *rule, s
 /* --- quotas --------------------------------------------------------------------------------------------------------- */
 
 /* keeps: an amount has no number now, so what is there stays. */
-static void bring_queues(struct governing *g, const struct scheduler_rule *rule, const struct kueue_quota *quota,
+static void bring_queues(struct kube_governing *g, const struct scheduler_rule *rule, const struct kueue_quota *quota,
                          bool keeps, struct scheduler_answer *answer)
 {
     autofree char *cohort = cohort_of(rule);
@@ -436,17 +361,17 @@ static void bring_queues(struct governing *g, const struct scheduler_rule *rule,
     }
     if (keeps || !is_held || has_namespace(g, rule->team, rule->uid, &one))
         bring(g, &(struct target){KUEUE_LOCAL_QUEUE, rule->team, rule->uid, local}, &one);
-    join(answer, &one);
+    scheduler_join(answer, &one);
 }
 
-static void bring_quota(struct governing *g, const struct scheduler_rule *rule, struct scheduler_answer *answer)
+static void bring_quota(struct kube_governing *g, const struct scheduler_rule *rule, struct scheduler_answer *answer)
 {
     autofree struct kueue_quota *quota = own_calloc(1, sizeof(*quota));
     char why[SCHEDULER_WHY_MAX];
     bool keeps = kueue_quota_make(rule, &g->instances, quota, why) != 0;
     struct scheduler_answer flavors = {.outcome = SCHEDULER_OUTCOME_UNASKED};
     if (keeps && held_find(g, KUEUE_CLUSTER_QUEUE, rule->team) == NULL) {
-        say(answer, SCHEDULER_OUTCOME_FAILED, "%s", why);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "%s", why);
         return;
     }
     for (size_t i = 0; i < quota->count; i++) {
@@ -454,15 +379,15 @@ static void bring_quota(struct governing *g, const struct scheduler_rule *rule, 
         const char *type = quota->flavors[i].type;
         auto_json json_t *wanted = keeps ? NULL : kueue_flavor(g->version, type, rule->uid);
         bring(g, &(struct target){KUEUE_FLAVOR, type, rule->uid, wanted}, &one);
-        join(&flavors, &one);
+        scheduler_join(&flavors, &one);
     }
     bring_queues(g, rule, quota, keeps, answer);
-    join(answer, &flavors);
+    scheduler_join(answer, &flavors);
     if (keeps)
-        say(answer, SCHEDULER_OUTCOME_FAILED, "%s; the team's queue stays as it is", why);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "%s; the team's queue stays as it is", why);
 }
 
-static void bring_rule(struct governing *g, struct scheduler_rule *rule)
+static void bring_rule(struct kube_governing *g, struct scheduler_rule *rule)
 {
     struct scheduler_answer *answers = rule->answers;
     memset(rule->answers, 0, sizeof(rule->answers));
@@ -481,15 +406,13 @@ static void bring_rule(struct governing *g, struct scheduler_rule *rule)
         if (answers[SCHEDULER_PART_WEIGHT].outcome == SCHEDULER_OUTCOME_HOLDS)
             see_fair_share(g, true, &answers[SCHEDULER_PART_WEIGHT]);
     }
-    for (int part = 0; part < SCHEDULER_PART_COUNT; part++)
-        if (!rule->asked[part])
-            answers[part].outcome = SCHEDULER_OUTCOME_UNASKED;
+    scheduler_drop_unasked(rule);
 }
 
 /* --- taking back ---------------------------------------------------------------------------------------------------- */
 
 /* True when it is there no more, or is somebody else's. Kueue keeps a queue until the last job in it has ended. */
-static bool release(struct governing *g, const struct governance_held *held, enum kueue_kind kind)
+static bool release(struct kube_governing *g, const struct governance_held *held, enum kueue_kind kind)
 {
     struct scheduler_answer ignored;
     const json_t *there = find_object(g, kind, held->name);
@@ -506,38 +429,38 @@ static bool release(struct governing *g, const struct governance_held *held, enu
     return false;
 }
 
-static void release_all(struct governing *g)
+static void release_all(struct kube_governing *g)
 {
     static const enum kueue_kind order[] = {KUEUE_LOCAL_QUEUE, KUEUE_CLUSTER_QUEUE, KUEUE_CLASS, KUEUE_FLAVOR};
     for (size_t o = 0; o < ARRAY_LEN(order); o++)
-        for (size_t i = 0; i < g->request->held_count; i++)
-            if (g->request->held[i].object == kueue_kinds[order[o]].object)
-                g->request->gone[i] = !g->claimed[i] && release(g, &g->request->held[i], order[o]);
+        for (size_t i = 0; i < g->pass.request->held_count; i++)
+            if (g->pass.request->held[i].object == kueue_kinds[order[o]].object)
+                g->pass.request->gone[i] = governing_is_left(&g->pass, &g->pass.request->held[i]) &&
+                                           release(g, &g->pass.request->held[i], order[o]);
 }
 
 /* A quota that is switched off is so when its queue has gone. */
-static void see_off(const struct governing *g, struct scheduler_rule *rule)
+static void see_off(const struct kube_governing *g, struct scheduler_rule *rule)
 {
     const struct governance_held *held = rule->off ? held_find(g, KUEUE_CLUSTER_QUEUE, rule->team) : NULL;
-    if (held != NULL && !g->claimed[held - g->request->held] && !g->request->gone[held - g->request->held])
-        say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_LATER,
-            "Kueue's ClusterQueue for %s is to go; it stays until the last job in it has ended", rule->team);
+    if (held != NULL && governing_is_left(&g->pass, held) && !g->pass.request->gone[held - g->pass.request->held])
+        scheduler_say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_LATER,
+                      "Kueue's ClusterQueue for %s is to go; it stays until the last job in it has ended", rule->team);
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------------ */
 
-static void pass(struct governing *g)
+static void pass(struct kube_governing *g)
 {
-    memset(g->claimed, 0, (g->request->held_count + 1) * sizeof(*g->claimed));
-    g->request->wanted_count = 0;
-    for (size_t i = 0; i < g->request->count; i++)
-        bring_rule(g, &g->request->rules[i]);
+    governing_begin_pass(&g->pass);
+    for (size_t i = 0; i < g->pass.request->count; i++)
+        bring_rule(g, &g->pass.request->rules[i]);
     release_all(g);
-    for (size_t i = 0; i < g->request->count; i++)
-        see_off(g, &g->request->rules[i]);
+    for (size_t i = 0; i < g->pass.request->count; i++)
+        see_off(g, &g->pass.request->rules[i]);
 }
 
-static int find_version(struct governing *g)
+static int find_version(struct kube_governing *g)
 {
     auto_json json_t *group = NULL;
     int status = kube_get(g->call, "/apis/" KUEUE_GROUP, &group);
@@ -557,29 +480,24 @@ static void count_node(const void *kept, void *arg)
 }
 
 /* A missing right is no matter of waiting: each rule says it. */
-static void say_denied(struct governing *g)
+static void say_denied(struct kube_governing *g)
 {
-    for (size_t i = 0; i < g->request->count; i++) {
-        struct scheduler_rule *rule = &g->request->rules[i];
+    for (size_t i = 0; i < g->pass.request->count; i++) {
+        struct scheduler_rule *rule = &g->pass.request->rules[i];
         memset(rule->answers, 0, sizeof(rule->answers));
         for (int part = 0; part < SCHEDULER_PART_COUNT; part++)
             if (rule->asked[part])
-                say(&rule->answers[part], SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
+                scheduler_say(&rule->answers[part], SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
     }
-    g->request->wanted_count = 0;
+    g->pass.request->wanted_count = 0;
 }
 
 int kube_govern(struct scheduler *s, struct scheduler_governance *governance, char *ret_error)
 {
     struct kube_call call;
     kube_call_start(&call, s->client, ret_error);
-    struct governing g = {.call = &call, .request = governance};
-    g.stop_ms = clock_mono_ms(clock_system()) + kube_call_left_ms(&call) * CHANGE_TIME_PERCENT / 100;
-    autofree bool *claimed = own_calloc(governance->held_count + 1, sizeof(*claimed));
-    g.claimed = claimed;
-    free(governance->gone);
-    governance->gone = own_calloc(governance->held_count + 1, sizeof(*governance->gone));
-    governance->more = false;
+    struct kube_governing g = {.call = &call};
+    governing_begin(&g.pass, governance, "Kueue", kube_call_left_ms(&call));
     int status = find_version(&g);
     if (status == 0)
         status = kube_caches(s, &call);
@@ -587,8 +505,8 @@ int kube_govern(struct scheduler *s, struct scheduler_governance *governance, ch
         kube_cache_each(s->nodes, count_node, &g.instances);
     if (status == 0 && (status = look(&g)) == 0)
         pass(&g);
-    if (status == 0 && g.changes > 0) {
-        g.settled = !governance->more;
+    if (status == 0 && g.pass.changes > 0) {
+        g.pass.settled = !governance->more;
         status = look(&g);
         if (status == 0)
             pass(&g);
@@ -599,6 +517,6 @@ int kube_govern(struct scheduler *s, struct scheduler_governance *governance, ch
     }
     free_lists(&g);
     free(g.instances.list);
-    free(g.refusals);
+    governing_end(&g.pass);
     return status;
 }

@@ -17,7 +17,6 @@
  */
 #include "server/scheduler/slurm/govern.h"
 
-#include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -26,7 +25,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHANGE_TIME_PERCENT 50 /* of a call's time; the rest is for looking again */
 #define CPU_MILLI 1000
 
 static bool shares_fairly(const struct slurm_snapshot *snapshot)
@@ -49,8 +47,8 @@ static bool enforces_limits(const struct slurm_snapshot *snapshot)
 
 static void say_no_accounting(const struct slurm_snapshot *snapshot, struct scheduler_answer *answer)
 {
-    slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm keeps no accounting (AccountingStorageType=%s)",
-              snapshot->settings.accounting[0] == '\0' ? "none" : snapshot->settings.accounting);
+    scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm keeps no accounting (AccountingStorageType=%s)",
+                  snapshot->settings.accounting[0] == '\0' ? "none" : snapshot->settings.accounting);
 }
 
 /* False, with an answer, when QOS and accounts cannot be reached now or ever. */
@@ -60,20 +58,9 @@ static bool has_accounting(const struct slurm_snapshot *snapshot, struct schedul
     if (!snapshot->accounts_kept)
         say_no_accounting(snapshot, answer);
     else if (snapshot->accounting != 0)
-        slurm_say(answer, denied ? SCHEDULER_OUTCOME_FAILED : SCHEDULER_OUTCOME_LATER, "%s",
-                  snapshot->accounting_error);
+        scheduler_say(answer, denied ? SCHEDULER_OUTCOME_FAILED : SCHEDULER_OUTCOME_LATER, "%s",
+                      snapshot->accounting_error);
     return snapshot->accounts_kept && snapshot->accounting == 0;
-}
-
-/* What is undecided, then what failed, outweighs what holds. */
-static void join(struct scheduler_answer *into, const struct scheduler_answer *other)
-{
-    static const int weight[] = {[SCHEDULER_OUTCOME_UNASKED] = 0,
-                                 [SCHEDULER_OUTCOME_HOLDS] = 1,
-                                 [SCHEDULER_OUTCOME_FAILED] = 2,
-                                 [SCHEDULER_OUTCOME_LATER] = 3};
-    if (weight[other->outcome] > weight[into->outcome])
-        *into = *other;
 }
 
 /* --- scheduler configurations ------------------------------------------------------------------------------------- */
@@ -97,18 +84,18 @@ static void say_no_partition(const struct slurm_snapshot *snapshot, const struct
 {
     struct scheduler_answer failed;
     if (!snapshot->accounts_kept)
-        slurm_say(
+        scheduler_say(
             &failed, SCHEDULER_OUTCOME_FAILED,
             "Slurm has no partition named %s, and keeps no accounting (AccountingStorageType=%s) that could have a "
             "QOS for it",
             class->name, snapshot->settings.accounting);
     else
-        slurm_say(
+        scheduler_say(
             &failed, SCHEDULER_OUTCOME_FAILED,
             "Slurm has no partition named %s, and gives its QOS no weight (PriorityType=%s, PriorityWeightQOS=%" PRId64
             ")",
             class->name, snapshot->settings.priority, snapshot->settings.weight_qos);
-    join(answer, &failed);
+    scheduler_join(answer, &failed);
 }
 
 static void bring_classes(struct slurm_governing *g, struct scheduler_rule *rule, struct scheduler_answer *answer)
@@ -118,12 +105,12 @@ static void bring_classes(struct slurm_governing *g, struct scheduler_rule *rule
         const struct scheduler_class *class = &rule->classes[i];
         const struct slurm_partition *partition = slurm_partition_find(&g->snapshot, class->name);
         struct scheduler_answer tier = {.outcome = SCHEDULER_OUTCOME_UNASKED}, qos = class_qos(g, class, rule->uid);
-        join(answer, &qos);
+        scheduler_join(answer, &qos);
         if (partition != NULL)
             slurm_bring_partition(g, partition, class->weight, rule->uid, &tier);
         else if (!g->snapshot.accounts_kept || !qos_count(&g->snapshot))
             say_no_partition(&g->snapshot, class, &tier);
-        join(answer, &tier);
+        scheduler_join(answer, &tier);
     }
 }
 
@@ -135,23 +122,23 @@ static void see_fair_share(const struct slurm_snapshot *snapshot, bool wanted, s
     if (wanted && !snapshot->accounts_kept)
         say_no_accounting(snapshot, answer);
     else
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
-                  "slurm.conf has PriorityType=%s and PriorityWeightFairShare=%" PRId64
-                  ", which only Slurm's administrator can change",
-                  snapshot->settings.priority, snapshot->settings.weight_fair_share);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                      "slurm.conf has PriorityType=%s and PriorityWeightFairShare=%" PRId64
+                      ", which only Slurm's administrator can change",
+                      snapshot->settings.priority, snapshot->settings.weight_fair_share);
 }
 
 static void see_idle_sharing(const struct slurm_snapshot *snapshot, bool wanted, struct scheduler_answer *answer)
 {
     answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (wanted)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
-                  "Slurm's limits are ceilings: what lies idle is not lent to a team beyond its quota");
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                      "Slurm's limits are ceilings: what lies idle is not lent to a team beyond its quota");
     else if (!snapshot->accounts_kept)
         say_no_accounting(snapshot, answer);
     else if (!enforces_limits(snapshot))
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
-                  snapshot->settings.enforced);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
+                      snapshot->settings.enforced);
 }
 
 /* --- quotas ------------------------------------------------------------------------------------------------------- */
@@ -168,8 +155,8 @@ static void add_limit(const struct slurm_snapshot *snapshot, struct slurm_limits
             return;
         }
     if (!slurm_list_has(snapshot->settings.counted, name)) {
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm does not count %s (AccountingStorageTRES=%s)", name,
-                  snapshot->settings.counted);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm does not count %s (AccountingStorageTRES=%s)", name,
+                      snapshot->settings.counted);
         return;
     }
     struct slurm_limit *limit = &limits->limits[limits->count++];
@@ -196,14 +183,14 @@ static void limits_of(const struct slurm_snapshot *snapshot, const struct schedu
             add_limit(snapshot, limits, name, amount->slices, answer);
         }
         if (strcmp(amount->instance_type, rule->amounts[0].instance_type) != 0)
-            slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
-                      "Slurm knows no instance types: the amounts of all that the quota names are one ceiling");
+            scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                          "Slurm knows no instance types: the amounts of all that the quota names are one ceiling");
     }
     if (cpu_milli >= 0)
         add_limit(snapshot, limits, "cpu", cpu_milli / CPU_MILLI, answer);
     if (cpu_milli >= 0 && cpu_milli % CPU_MILLI != 0)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm counts whole CPUs: the limit is %" PRId64,
-                  cpu_milli / CPU_MILLI);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm counts whole CPUs: the limit is %" PRId64,
+                      cpu_milli / CPU_MILLI);
 }
 
 static void bring_quota(struct slurm_governing *g, struct scheduler_rule *rule, struct scheduler_answer *resources,
@@ -218,21 +205,21 @@ static void bring_quota(struct slurm_governing *g, struct scheduler_rule *rule, 
     snprintf(team.name, sizeof(team.name), SLURM_TEAM_PREFIX "%s", rule->team);
     limits_of(&g->snapshot, rule, &team.limits, resources);
     slurm_bring_qos(g, team.name, 0, &team.limits, rule->uid, &part);
-    join(resources, &part);
+    scheduler_join(resources, &part);
     /* Its QOS has to be there before an account can name it. */
     if (slurm_qos_find(&g->snapshot, team.name) != NULL && part.outcome != SCHEDULER_OUTCOME_FAILED)
         slurm_bring_account(g, &team, weight);
     else
         *weight = part;
-    join(resources, weight);
+    scheduler_join(resources, weight);
     if (rule->amount_count > 0 && !enforces_limits(&g->snapshot)) {
-        slurm_say(&part, SCHEDULER_OUTCOME_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
-                  g->snapshot.settings.enforced);
-        join(resources, &part);
+        scheduler_say(&part, SCHEDULER_OUTCOME_FAILED, "Slurm enforces no limits (AccountingStorageEnforce=%s)",
+                      g->snapshot.settings.enforced);
+        scheduler_join(resources, &part);
     }
     if (!shares_fairly(&g->snapshot)) {
         see_fair_share(&g->snapshot, true, &part);
-        join(weight, &part);
+        scheduler_join(weight, &part);
     }
 }
 
@@ -240,20 +227,20 @@ static void see_lending(const struct scheduler_rule *rule, struct scheduler_answ
 {
     answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (!rule->lends)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED,
-                  "Slurm's limits are ceilings: what a team does not use is not kept free for it");
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED,
+                      "Slurm's limits are ceilings: what a team does not use is not kept free for it");
     else if (rule->borrows)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm's limits are ceilings: nothing is borrowed beyond them");
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm's limits are ceilings: nothing is borrowed beyond them");
 }
 
 static void see_preemption(const struct slurm_snapshot *snapshot, bool wanted, struct scheduler_answer *answer)
 {
     answer->outcome = SCHEDULER_OUTCOME_HOLDS;
     if (wanted)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Holdfast sets up no preemption in Slurm (PreemptType=%s)",
-                  snapshot->settings.preempt);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Holdfast sets up no preemption in Slurm (PreemptType=%s)",
+                      snapshot->settings.preempt);
     else if (strcmp(snapshot->settings.preempt, "preempt/none") != 0)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "slurm.conf has PreemptType=%s", snapshot->settings.preempt);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "slurm.conf has PreemptType=%s", snapshot->settings.preempt);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -274,9 +261,7 @@ static void bring_rule(struct slurm_governing *g, struct scheduler_rule *rule)
         see_lending(rule, &answers[SCHEDULER_PART_LENDING]);
         see_preemption(snapshot, rule->preempts, &answers[SCHEDULER_PART_PREEMPTION]);
     }
-    for (int part = 0; part < SCHEDULER_PART_COUNT; part++)
-        if (!rule->asked[part])
-            answers[part].outcome = SCHEDULER_OUTCOME_UNASKED;
+    scheduler_drop_unasked(rule);
 }
 
 /* A quota that is switched off is so when what was made for it has gone. */
@@ -284,26 +269,25 @@ static void see_off(const struct slurm_governing *g, struct scheduler_rule *rule
 {
     autofree char *name = own_printf(SLURM_TEAM_PREFIX "%s", rule->team);
     if (rule->off && g->snapshot.accounts_kept && slurm_still_holds(g, name))
-        slurm_say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_LATER, "Slurm's account %s is to go",
-                  name);
+        scheduler_say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_LATER, "Slurm's account %s is to go",
+                      name);
 }
 
 static void pass(struct slurm_governing *g)
 {
-    memset(g->claimed, 0, (g->request->held_count + 1) * sizeof(*g->claimed));
-    g->request->wanted_count = 0;
+    governing_begin_pass(&g->pass);
     text_clear(&g->classes);
-    for (size_t i = 0; i < g->request->count; i++)
-        bring_rule(g, &g->request->rules[i]);
+    for (size_t i = 0; i < g->pass.request->count; i++)
+        bring_rule(g, &g->pass.request->rules[i]);
     slurm_release(g);
-    for (size_t i = 0; i < g->request->count; i++)
-        see_off(g, &g->request->rules[i]);
+    for (size_t i = 0; i < g->pass.request->count; i++)
+        see_off(g, &g->pass.request->rules[i]);
 }
 
 static int look_again(struct slurm_governing *g)
 {
     slurm_snapshot_free(&g->snapshot);
-    g->settled = !g->request->more;
+    g->pass.settled = !g->pass.request->more;
     return slurm_snapshot_take(g->call, &g->snapshot);
 }
 
@@ -311,20 +295,15 @@ int slurm_govern(struct scheduler *s, struct scheduler_governance *governance, c
 {
     struct slurm_call call;
     slurm_call_start(&call, s, ret_error);
-    struct slurm_governing g = {.call = &call, .request = governance};
-    g.stop_ms = clock_mono_ms(clock_system()) + s->timeout_ms * CHANGE_TIME_PERCENT / 100;
-    autofree bool *claimed = own_calloc(governance->held_count + 1, sizeof(*claimed));
-    g.claimed = claimed;
-    free(governance->gone);
-    governance->gone = own_calloc(governance->held_count + 1, sizeof(*governance->gone));
-    governance->more = false;
+    struct slurm_governing g = {.call = &call};
+    governing_begin(&g.pass, governance, "Slurm", s->timeout_ms);
     int status = slurm_snapshot_take(&call, &g.snapshot);
     if (status == 0)
         pass(&g);
-    if (status == 0 && g.changes > 0 && (status = look_again(&g)) == 0)
+    if (status == 0 && g.pass.changes > 0 && (status = look_again(&g)) == 0)
         pass(&g);
     slurm_snapshot_free(&g.snapshot);
     text_free(&g.classes);
-    free(g.refusals);
+    governing_end(&g.pass);
     return status;
 }

@@ -1,34 +1,21 @@
 /*
- * Task governance in Slurm: govern.c says what each part of a configuration or quota means there, things.c brings partitions,
+ * Task governance in Slurm: govern.c says what each part of a configuration or quota means there, managed_objects.c brings partitions,
  * QOS and accounts about, and takes away what is wanted no more.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_SLURM_GOVERN_H
 #define HOLDFAST_SERVER_SCHEDULER_SLURM_GOVERN_H
 
 #include "base/text.h"
+#include "server/scheduler/governing.h"
 #include "server/scheduler/slurm/snapshot.h"
 
 #define SLURM_CLASS_PREFIX "holdfast-class-" /* a QOS for each priority class … */
 #define SLURM_TEAM_PREFIX "holdfast-team-"   /* … and for each quota, with an account of the same name */
 
-/* A change that Slurm did not take. */
-struct slurm_refusal {
-    enum governance_object object;
-    char name[NODE_NAME_MAX_BYTES];
-    struct scheduler_answer answer;
-};
-
-/* One way through all that is asked for. */
 struct slurm_governing {
+    struct governing pass;
     struct slurm_call *call;
     struct slurm_snapshot snapshot;
-    struct scheduler_governance *request;
-    bool *claimed;   /* of request->held: a rule of this pass wants it */
-    bool settled;    /* all changes have been made: only looked at */
-    int64_t stop_ms; /* no more changes after that, on the monotonic clock */
-    size_t changes;  /* that Slurm took */
-    struct slurm_refusal *refusals;
-    size_t refusal_count;
     struct text classes; /* the QOS of classes that are there, "a,b": teams' accounts may use them */
 };
 
@@ -50,8 +37,6 @@ void slurm_release(struct slurm_governing *g);
 /* Something of that name is still to be taken away. */
 bool slurm_still_holds(const struct slurm_governing *g, const char *name);
 
-void slurm_say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 /* The member of the vtable. */
 int slurm_govern(struct scheduler *s, struct scheduler_governance *governance, char *ret_error);
 

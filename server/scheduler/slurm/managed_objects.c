@@ -1,13 +1,9 @@
 /*
  * Partitions, QOS and accounts as they shall be. Nothing is touched that is not held in the store, and what is made carries a
  * mark, so that what somebody else made under the same name is left alone for ever.
- *
- * Slurm's word that a change was taken is not enough: after the changes all is looked at once more, and only what is seen then
- * is said to hold.
  */
 #include "server/scheduler/slurm/govern.h"
 
-#include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -20,44 +16,7 @@
 #define ARGUMENTS_MAX 16
 #define DEFAULT_SHARE 1 /* what sacctmgr gives an account of which nothing is said */
 
-void slurm_say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    autofree char *why = own_vprintf(fmt, ap);
-    va_end(ap);
-    answer->outcome = outcome;
-    text_copy_cut(answer->why, sizeof(answer->why), why);
-}
-
 /* --- holding ------------------------------------------------------------------------------------------------------ */
-
-static struct governance_held *held_find(const struct slurm_governing *g, enum governance_object object,
-                                         const char *name)
-{
-    for (size_t i = 0; i < g->request->held_count; i++)
-        if (g->request->held[i].object == object && strcmp(g->request->held[i].name, name) == 0)
-            return &g->request->held[i];
-    return NULL;
-}
-
-static bool is_taken(const struct slurm_governing *g, const struct governance_held *held, enum governance_object object,
-                     const char *name)
-{
-    if (held != NULL)
-        return g->claimed[held - g->request->held];
-    for (size_t i = 0; i < g->request->wanted_count; i++)
-        if (g->request->wanted[i].object == object && strcmp(g->request->wanted[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static void want(struct slurm_governing *g, const struct governance_held *held)
-{
-    struct scheduler_governance *request = g->request;
-    request->wanted = own_realloc(request->wanted, request->wanted_count + 1, sizeof(*request->wanted));
-    request->wanted[request->wanted_count++] = *held;
-}
 
 /* What has to stand in the store before a tier may go from seen to value. A tier that we never set and that is not the one of
  * before was set by somebody: it is what the partition goes back to. */
@@ -78,15 +37,17 @@ static const struct governance_held *claim(struct slurm_governing *g, enum gover
                                            const char *mark, int64_t seen, int64_t value,
                                            struct scheduler_answer *answer)
 {
-    struct governance_held *held = held_find(g, object, name), next = {.object = object};
-    if (is_taken(g, held, object, name)) {
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "another cluster's %s claims Slurm's %s %s",
-                  object == GOVERNANCE_OBJECT_PARTITION ? "scheduler configuration" : "configuration or quota",
-                  governance_object_text(object), name);
+    struct governing *pass = &g->pass;
+    const struct governance_held *held = governing_held(pass, object, name);
+    struct governance_held next = {.object = object};
+    if (governing_is_taken(pass, object, name)) {
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "another cluster's %s claims Slurm's %s %s",
+                      object == GOVERNANCE_OBJECT_PARTITION ? "scheduler configuration" : "configuration or quota",
+                      governance_object_text(object), name);
         return NULL;
     }
     if (held != NULL) {
-        g->claimed[held - g->request->held] = true;
+        governing_claim(pass, held);
         next = held_for(held, seen, value);
         if (next.former == held->former && next.value == held->value)
             return held;
@@ -96,9 +57,9 @@ static const struct governance_held *claim(struct slurm_governing *g, enum gover
         next.former = next.previous = seen;
         next.value = value;
     }
-    want(g, &next);
-    slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm's %s %s is about to be set", governance_object_text(object),
-              name);
+    governing_want(pass, &next);
+    scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm's %s %s is about to be set", governance_object_text(object),
+                  name);
     return NULL;
 }
 
@@ -106,76 +67,38 @@ static const struct governance_held *claim(struct slurm_governing *g, enum gover
 static bool is_ours(const struct slurm_governing *g, enum governance_object object, const char *name,
                     const char *description, struct scheduler_answer *answer)
 {
-    const struct governance_held *held = held_find(g, object, name);
+    const struct governance_held *held = governing_held(&g->pass, object, name);
     if (held != NULL && text_starts_with(description, MADE_BY) &&
         strcmp(description + strlen(MADE_BY), held->mark) == 0)
         return true;
     if (answer != NULL)
-        slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm has %s named %s that this server did not make",
-                  object == GOVERNANCE_OBJECT_QOS ? "a QOS" : "an account", name);
+        scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm has %s named %s that this server did not make",
+                      object == GOVERNANCE_OBJECT_QOS ? "a QOS" : "an account", name);
     return false;
 }
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
-
-/* A thing that differs from what is wanted. */
-struct spot {
-    enum governance_object object;
-    const char *name;
-};
-
-static void say_settled(const struct slurm_governing *g, const struct spot *spot, struct scheduler_answer *answer)
-{
-    for (size_t i = 0; i < g->refusal_count; i++)
-        if (g->refusals[i].object == spot->object && strcmp(g->refusals[i].name, spot->name) == 0) {
-            *answer = g->refusals[i].answer;
-            return;
-        }
-    slurm_say(answer, SCHEDULER_OUTCOME_FAILED, "Slurm took the change of its %s %s and does not show it",
-              governance_object_text(spot->object), spot->name);
-}
-
-static bool may_change(struct slurm_governing *g, const struct spot *spot, struct scheduler_answer *answer)
-{
-    if (g->settled) {
-        say_settled(g, spot, answer);
-        return false;
-    }
-    if (clock_mono_ms(clock_system()) < g->stop_ms)
-        return true;
-    g->request->more = true;
-    slurm_say(answer, SCHEDULER_OUTCOME_LATER, "other changes in Slurm go first");
-    return false;
-}
-
-static void note_refusal(struct slurm_governing *g, const struct spot *spot, const struct scheduler_answer *answer)
-{
-    g->refusals = own_realloc(g->refusals, g->refusal_count + 1, sizeof(*g->refusals));
-    struct slurm_refusal *refusal = &g->refusals[g->refusal_count++];
-    *refusal = (struct slurm_refusal){.object = spot->object, .answer = *answer};
-    text_copy_cut(refusal->name, sizeof(refusal->name), spot->name);
-}
 
 static bool is_away(int status)
 {
     return status == STATUS_UNAVAILABLE || status == STATUS_TIMEOUT;
 }
 
-/* Runs the command (up to a NULL) that changes the spot, if there is time for it. True when Slurm took it. */
-static bool change(struct slurm_governing *g, const struct spot *spot, const char *const arguments[],
-                   struct scheduler_answer *answer)
+/* Runs the command (up to a NULL) that changes the named object, if there is time for it. True when Slurm took it. */
+static bool change(struct slurm_governing *g, enum governance_object object, const char *name,
+                   const char *const arguments[], struct scheduler_answer *answer)
 {
     autofree char *out = NULL;
-    if (!may_change(g, spot, answer))
+    if (!governing_may_change(&g->pass, object, name, answer))
         return false;
     int status = slurm_run(g->call, arguments, &out);
     if (status == 0) {
-        g->changes++;
-        slurm_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm was updated; waiting until it shows it");
+        g->pass.changes++;
+        scheduler_say(answer, SCHEDULER_OUTCOME_LATER, "Slurm was updated; waiting until it shows it");
         return true;
     }
-    slurm_say(answer, is_away(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
-    note_refusal(g, spot, answer);
+    scheduler_say(answer, is_away(status) ? SCHEDULER_OUTCOME_LATER : SCHEDULER_OUTCOME_FAILED, "%s", g->call->error);
+    governing_refused(&g->pass, object, name, answer);
     return false;
 }
 
@@ -185,7 +108,7 @@ static void set_tier(struct slurm_governing *g, const char *name, int64_t tier, 
 {
     autofree char *partition = own_printf("PartitionName=%s", name),
                   *priority = own_printf("PriorityTier=%" PRId64, tier);
-    change(g, &(struct spot){GOVERNANCE_OBJECT_PARTITION, name},
+    change(g, GOVERNANCE_OBJECT_PARTITION, name,
            (const char *[]){g->call->s->scontrol, "update", partition, priority, NULL}, answer);
 }
 
@@ -252,7 +175,7 @@ static void make_qos(struct slurm_governing *g, const struct governance_held *he
     add_owned(&a, own_printf("Description=" MADE_BY "%s", held->mark));
     add_owned(&a, own_printf("Priority=%" PRId64, priority));
     add_limits(&a, &none, limits);
-    if (!change(g, &(struct spot){GOVERNANCE_OBJECT_QOS, held->name}, a.list, answer))
+    if (!change(g, GOVERNANCE_OBJECT_QOS, held->name, a.list, answer))
         return;
     struct slurm_snapshot *snapshot = &g->snapshot;
     snapshot->qos = own_realloc(snapshot->qos, snapshot->qos_count + 1, sizeof(*snapshot->qos));
@@ -288,7 +211,7 @@ void slurm_bring_qos(struct slurm_governing *g, const char *name, int64_t priori
     add(&a, "set");
     add_owned(&a, own_printf("Priority=%" PRId64, priority));
     add_limits(&a, &has, limits);
-    change(g, &(struct spot){GOVERNANCE_OBJECT_QOS, name}, a.list, answer);
+    change(g, GOVERNANCE_OBJECT_QOS, name, a.list, answer);
 }
 
 /* --- accounts ----------------------------------------------------------------------------------------------------- */
@@ -327,7 +250,7 @@ static void make_account(struct slurm_governing *g, const struct slurm_team *tea
     add_limits(&a, &none, &team->limits);
     add_owned(&a, own_printf("QosLevel=%s", qos));
     add_owned(&a, own_printf("DefaultQOS=%s", team->name));
-    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, team->name}, a.list, answer);
+    change(g, GOVERNANCE_OBJECT_ACCOUNT, team->name, a.list, answer);
 }
 
 static void where_account(struct arguments *a, const struct slurm_governing *g, const char *name)
@@ -349,7 +272,7 @@ static void alter_account(struct slurm_governing *g, const struct slurm_team *te
     if (missing[0] != '\0')
         add_owned(&a, own_printf("Qos+=%s", missing));
     add_owned(&a, own_printf("DefaultQOS=%s", team->name));
-    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, team->name}, a.list, answer);
+    change(g, GOVERNANCE_OBJECT_ACCOUNT, team->name, a.list, answer);
 }
 
 void slurm_bring_account(struct slurm_governing *g, const struct slurm_team *team, struct scheduler_answer *answer)
@@ -396,7 +319,7 @@ static bool release_qos(struct slurm_governing *g, const struct governance_held 
     AUTO(arguments) struct arguments a;
     command(&a, g, "delete", "qos");
     add_owned(&a, own_printf("name=%s", held->name));
-    change(g, &(struct spot){GOVERNANCE_OBJECT_QOS, held->name}, a.list, &ignored);
+    change(g, GOVERNANCE_OBJECT_QOS, held->name, a.list, &ignored);
     return false;
 }
 
@@ -417,7 +340,7 @@ static bool loosen_account(struct slurm_governing *g, const struct slurm_account
     add(&a, "DefaultQOS=-1");
     if (ours)
         add_owned(&a, own_printf("Qos-=%s", there->name));
-    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, there->name}, a.list, &ignored);
+    change(g, GOVERNANCE_OBJECT_ACCOUNT, there->name, a.list, &ignored);
     return false;
 }
 
@@ -432,7 +355,7 @@ static bool release_account(struct slurm_governing *g, const struct governance_h
     AUTO(arguments) struct arguments a;
     command(&a, g, "delete", "account");
     add_owned(&a, own_printf("name=%s", held->name));
-    change(g, &(struct spot){GOVERNANCE_OBJECT_ACCOUNT, held->name}, a.list, &ignored);
+    change(g, GOVERNANCE_OBJECT_ACCOUNT, held->name, a.list, &ignored);
     return false;
 }
 
@@ -451,15 +374,17 @@ void slurm_release(struct slurm_governing *g)
     static const enum governance_object order[] = {GOVERNANCE_OBJECT_PARTITION, GOVERNANCE_OBJECT_ACCOUNT,
                                                    GOVERNANCE_OBJECT_QOS};
     for (size_t o = 0; o < ARRAY_LEN(order); o++)
-        for (size_t i = 0; i < g->request->held_count; i++)
-            if (g->request->held[i].object == order[o])
-                g->request->gone[i] = !g->claimed[i] && release(g, &g->request->held[i]);
+        for (size_t i = 0; i < g->pass.request->held_count; i++)
+            if (g->pass.request->held[i].object == order[o])
+                g->pass.request->gone[i] =
+                    governing_is_left(&g->pass, &g->pass.request->held[i]) && release(g, &g->pass.request->held[i]);
 }
 
 bool slurm_still_holds(const struct slurm_governing *g, const char *name)
 {
-    for (size_t i = 0; i < g->request->held_count; i++)
-        if (!g->claimed[i] && !g->request->gone[i] && strcmp(g->request->held[i].name, name) == 0)
+    for (size_t i = 0; i < g->pass.request->held_count; i++)
+        if (governing_is_left(&g->pass, &g->pass.request->held[i]) && !g->pass.request->gone[i] &&
+            strcmp(g->pass.request->held[i].name, name) == 0)
             return true;
     return false;
 }
