@@ -12,6 +12,7 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/part.h"
 #include "server/reconcile/base/record.h"
+#include "server/reconcile/effects.h"
 
 #define STORE_PAUSE_MIN_MS 200
 

@@ -108,6 +108,27 @@ function* include({ sources }) {
     }
 }
 
+// "In `server/reconcile/` the order is `base/`, `world/`." of ARCHITECTURE.md: what is included lies in the same folder or one before it.
+const ORDER = /^- In `([\w/]+\/)` the order is ((?:`\w+\/`(?:, )?)+)\./gm;
+const ORDERED = ['server/reconcile/', 'server/service/'];
+
+function* arrows({ sources, byPath }) {
+    const said = byPath.get('ARCHITECTURE.md')?.text ?? '';
+    const orders = new Map([...said.matchAll(ORDER)].map(([, room, list]) => [room, [...list.matchAll(/`(\w+)\/`/g)].map(([, folder]) => folder)]));
+    const folderOf = (path, room) => path.startsWith(room) && path.indexOf('/', room.length) > 0 ? path.slice(room.length, path.indexOf('/', room.length)) : null;
+    for (const room of new Set([...ORDERED, ...orders.keys()]))
+        for (const source of sources.filter((s) => isC(s.path) && folderOf(s.path, room) !== null)) {
+            const order = orders.get(room) ?? [], folder = folderOf(source.path, room);
+            if (!order.includes(folder)) {
+                yield { path: source.path, line: 1, message: `${room}${folder}/ has no place in the order that ARCHITECTURE.md gives of ${room}` };
+                continue;
+            }
+            for (const { name, line } of source.includes().filter((i) => i.ours && folderOf(i.name, room) !== null))
+                if (order.indexOf(folderOf(name, room)) > order.indexOf(folder))
+                    yield { path: source.path, line, message: `${name} is above ${room}${folder}/: the order is ${order.join(', ')} (ARCHITECTURE.md)` };
+        }
+}
+
 function* owner({ sources }) {
     const users = new Map();
     for (const source of sources.filter((s) => isProduct(s.path) && isC(s.path)))
@@ -256,6 +277,7 @@ function* head({ sources }) {
 
 export const RULES = [
     { name: 'include', check: include },
+    { name: 'arrows', check: arrows },
     { name: 'owner', check: owner },
     { name: 'sql', check: sql },
     { name: 'clock', check: clock },

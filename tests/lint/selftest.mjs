@@ -47,6 +47,20 @@ const BAD = [
     ['include', 'headers count', { 'cli/a.h': '#include "db/db.h" // BAD\n' }],
     ['include', 'paths begin at the root', { 'cli/a.c': '#include "cli.h" // BAD\n' }],
     ['include', 'no way around by dots', { 'cli/a.c': '#include "../db/db.h" // BAD\n' }],
+    ['arrows', 'a folder that is before the one it includes', {
+        'ARCHITECTURE.md': '- In `server/reconcile/` the order is `base/`, `world/`, `keep/`.\n',
+        'server/reconcile/base/record.c': '#include "server/reconcile/keep/hold.h" // BAD\n#include "server/reconcile/base/node.h"\n',
+        'server/reconcile/world/load.h': '#include "server/reconcile/keep/hold.h" // BAD\n',
+    }],
+    ['arrows', 'a folder that nobody gave a place', {
+        'ARCHITECTURE.md': '- In `server/reconcile/` the order is `base/`, `world/`.\n',
+        'server/reconcile/more/a.c': '/* What this file is for, in enough words to count. */ // BAD\n',
+    }],
+    ['arrows', 'an order that is not given any more', { 'server/service/node/a.c': '/* What this file is for, in enough words to count. */ // BAD\n' }],
+    ['arrows', 'another room whose order is given', {
+        'ARCHITECTURE.md': '- In `agents/` the order is `checks/`, `node/`.\n',
+        'agents/checks/a.c': '#include "agents/node/agent.h" // BAD\n',
+    }],
     ['owner', 'microhttpd outside the API', { 'server/a.c': '#include <microhttpd.h> // BAD\n' }],
     ['owner', 'microhttpd in another file of the launcher', { 'agents/launcher/api.c': '#include <microhttpd.h> // BAD\n' }],
     ['owner', 'microhttpd in two files', {
@@ -151,6 +165,13 @@ const GOOD = [
     }],
     ['include', 'tests and benches see everything', { 'tests/unit/api/test_a.c': '#include "db/db.h"\n', 'bench/a.c': '#include "api/api.h"\n' }],
     ['include', 'not in a comment', { 'cli/a.c': '/*\n#include "db/db.h"\n*/\n// #include "db/db.h"\n' }],
+    ['arrows', 'downwards, to the side and from beside the folders', {
+        'ARCHITECTURE.md': '- In `server/reconcile/` the order is `base/`, `world/`, `keep/`.\n',
+        'server/reconcile/keep/hold.c': '#include "server/reconcile/base/node.h"\n#include "server/reconcile/world/load.h"\n#include "server/reconcile/keep/hold.h"\n',
+        'server/reconcile/base/loop.h': '#include "server/reconcile/reconcile.h"\n#include "server/live/fleet.h"\n',
+        'server/reconcile/turn.c': '#include "server/reconcile/keep/hold.h"\n',
+        'tests/sim/test_a.c': '#include "server/reconcile/keep/hold.h"\n',
+    }],
     ['owner', 'each where it belongs', {
         'api/http.c': '#include <microhttpd.h>\n', 'agents/launcher/http.c': '#include <microhttpd.h>\n', 'db/a.c': '#include <sqlite3.h>\n', 'db/b.h': '#include <sqlite3.h>\n',
         'base/http.c': '#include <curl/curl.h>\n', 'base/json.h': '#include <jansson.h>\n', 'base/tls.c': '#include <gnutls/x509.h>\n',

@@ -10,7 +10,6 @@
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
-#include "server/reconcile/operation/operate.h"
 #include "server/service/scheduler/scheduler.h"
 
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id)
@@ -38,6 +37,24 @@ void reconcile_call_free(struct rcall *call)
     free(call->listed);
     free(call->move.was);
     free(call);
+}
+
+struct scheduler_owner reconcile_owner(enum operation_kind kind)
+{
+    switch (kind) {
+    case OPERATION_KIND_REBOOT:
+        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REBOOT, .note = "the node is being rebooted"};
+    case OPERATION_KIND_REPLACE:
+        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REPLACE, .note = "the node is being replaced"};
+    case OPERATION_KIND_UPDATE:
+        return (struct scheduler_owner){.note = "the software is being updated"};
+    case OPERATION_KIND_RESET:
+        return (struct scheduler_owner){.note = "a device is being reset"};
+    case OPERATION_KIND_CHECK:
+        return (struct scheduler_owner){.note = "deep health checks"};
+    default:
+        return (struct scheduler_owner){.note = "the node is being deleted"};
+    }
 }
 
 void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner)

@@ -106,4 +106,8 @@ void reconcile_call_to(struct rcall *call, struct scheduler_link *link);
 /* A backend's answer that asking again cannot change. */
 bool reconcile_call_is_final(int status);
 
+/* Whose the cordon is that an operation puts on its node. */
+struct scheduler_owner reconcile_owner(enum operation_kind kind);
+void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner);
+
 #endif

@@ -70,6 +70,5 @@ struct effect *turn_effect(struct turn *turn, enum effect_kind kind, struct rnod
 /* After the commit fn is called, with a copy of data, in the order of the effects, or when all others were done. The node may be NULL. */
 void turn_after(struct turn *turn, struct rnode *node, effect_fn fn, const void *data, size_t size);
 void turn_at_last(struct turn *turn, effect_fn fn, const void *data, size_t size);
-void turn_effects_do(struct turn *turn);
 
 #endif

@@ -62,6 +62,7 @@ struct reconcile {
     int64_t paused_until; /* the store takes no writes: nothing is done before */
     int64_t store_backoff_ms;
     bool store_unreadable;
+    bool signals_changed;  /* a node is seen otherwise, or elsewhere: decide/incident.c looks at outage signals again */
     bool undecided_wanted; /* which nodes are undecided is to be read again */
     int64_t newest_node;   /* those with a larger row number are new */
 

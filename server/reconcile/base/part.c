@@ -29,6 +29,15 @@ int parts_load(struct reconcile *r, struct db_tx *tx)
     return status;
 }
 
+int parts_resync(struct reconcile *r, struct db_tx *tx)
+{
+    int status = 0;
+    for (int i = 0; i < PART_COUNT && status == 0; i++)
+        if (parts[i]->resync != NULL)
+            status = parts[i]->resync(r, tx);
+    return status;
+}
+
 void parts_end(struct reconcile *r)
 {
     for (int i = PART_COUNT; i-- > 0;)

@@ -61,6 +61,8 @@ struct part {
     void (*start)(struct reconcile *r);
     int (*load)(struct reconcile *r, struct db_tx *tx);
     void (*end)(struct reconcile *r);
+    /* Somebody else may have changed in the store what only this part keeps of it: it is read again. */
+    int (*resync)(struct reconcile *r, struct db_tx *tx);
 
     /* What comes in: the answer of a call to whom it belongs (take) and to all before (hear), and that somebody else changed this in the
      * store (wake); a cluster that memory forgets (gone). */
@@ -101,6 +103,7 @@ enum part_id {
 void parts_start(struct reconcile *r);
 int parts_load(struct reconcile *r, struct db_tx *tx);
 void parts_end(struct reconcile *r);
+int parts_resync(struct reconcile *r, struct db_tx *tx);
 
 /* Takes the call. */
 void parts_take(struct reconcile *r, struct rcall *call);

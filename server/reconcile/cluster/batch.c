@@ -6,15 +6,15 @@
  */
 #include "server/reconcile/cluster/batch.h"
 #include "db/operation.h"
+#include "server/reconcile/base/claim.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/cluster/provision.h"
-#include "server/reconcile/decide/claim.h"
-#include "server/reconcile/observe/observe.h"
 #include "server/reconcile/world/recount.h"
 
 #include <inttypes.h>

@@ -22,17 +22,6 @@ static enum operation_kind kind_at(size_t at)
     return (enum operation_kind)((int)at + OPERATION_KIND_FIRST_OF_CLUSTER);
 }
 
-void reconcile_change_load(struct rcluster *cluster, const struct operation *row)
-{
-    cluster->changes[row->kind - OPERATION_KIND_FIRST_OF_CLUSTER] =
-        (struct rchange){.id = row->id,
-                         .begun = row->state == OPERATION_STATE_RUNNING,
-                         .failed = row->error[0] != '\0',
-                         .progress = row->progress,
-                         .told_at = row->started_at};
-    cluster->dirty = true;
-}
-
 /* --- how far --------------------------------------------------------------------------------------- */
 
 static struct operation_progress progress_of(const struct provision *p, enum operation_kind kind)

@@ -10,8 +10,6 @@ struct provision;
 struct rcluster;
 struct turn;
 
-/* One that is in the store. */
-void reconcile_change_load(struct rcluster *cluster, const struct operation *row);
 /* How far the operations of the cluster's changes are by the plan; true when something of it is to be written. */
 bool reconcile_changes_plan(struct provision *p, int64_t now);
 /* Inside the transaction, and after it. */

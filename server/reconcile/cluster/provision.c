@@ -11,6 +11,7 @@
 #include "db/cluster.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "server/reconcile/base/claim.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
@@ -20,7 +21,6 @@
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/cluster/batch.h"
 #include "server/reconcile/cluster/change.h"
-#include "server/reconcile/decide/claim.h"
 #include "server/reconcile/world/recount.h"
 #include "server/reconcile/world/resync.h"
 

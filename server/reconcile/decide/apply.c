@@ -15,17 +15,17 @@
 #include "db/verdict.h"
 #include "model/beside.h"
 #include "policy/next.h"
+#include "server/reconcile/base/claim.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/decide/approval.h"
-#include "server/reconcile/decide/claim.h"
 #include "server/reconcile/decide/decide.h"
 #include "server/reconcile/decide/reason.h"
-#include "server/reconcile/observe/observe.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -18,11 +18,13 @@
 #include "model/beside.h"
 #include "policy/incident.h"
 #include "policy/replay.h"
+#include "server/reconcile/base/call.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/decide/alike.h"
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/approval.h"
@@ -31,8 +33,6 @@
 #include "server/reconcile/decide/person_hold.h"
 #include "server/reconcile/decide/silent.h"
 #include "server/reconcile/observe/agents.h"
-#include "server/reconcile/observe/observe.h"
-#include "server/reconcile/operation/operate.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -15,13 +15,13 @@
 #include "db/node.h"
 #include "db/operation.h"
 #include "server/live/fleet.h"
+#include "server/reconcile/base/claim.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
-#include "server/reconcile/decide/claim.h"
 
 #include <inttypes.h>
 #include <stdio.h>

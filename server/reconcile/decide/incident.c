@@ -16,7 +16,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/base/record.h"
-#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/world/topology.h"
 
 #include <inttypes.h>
@@ -46,18 +46,12 @@ struct rincident {
 struct incident_part {
     struct rincident *incidents; /* that go on, and some that are over */
     struct idqueue signals;      /* nodes with signal_at, and some that had it */
-    bool signals_changed;
-    int64_t look_at; /* 0: there is none */
+    int64_t look_at;             /* 0: there is none */
 };
 
 static void start(struct reconcile *r)
 {
     r->incident = own_calloc(1, sizeof(*r->incident));
-}
-
-void reconcile_signals_changed(struct reconcile *r)
-{
-    r->incident->signals_changed = true;
 }
 
 /* --- memory ------------------------------------------------------------------------------------ */
@@ -136,7 +130,7 @@ void reconcile_node_signal(struct reconcile *r, struct rnode *node, const struct
         idqueue_push(&r->incident->signals, node->id);
     node->signal_at = signal->at;
     node->signal_cause = (uint8_t)signal->cause;
-    r->incident->signals_changed = true;
+    r->signals_changed = true;
 }
 
 struct collected {
@@ -482,7 +476,7 @@ static int store(struct reconcile *r, int64_t now)
 /* --- all of it --------------------------------------------------------------------------------- */
 bool reconcile_incidents_due(const struct reconcile *r, int64_t now)
 {
-    return r->incident->signals_changed || (r->incident->look_at > 0 && r->incident->look_at <= now);
+    return r->signals_changed || (r->incident->look_at > 0 && r->incident->look_at <= now);
 }
 
 int reconcile_incidents(struct reconcile *r, int64_t now)
@@ -490,7 +484,7 @@ int reconcile_incidents(struct reconcile *r, int64_t now)
     struct collected all = {0};
     if (!reconcile_incidents_due(r, now))
         return 0;
-    r->incident->signals_changed = false;
+    r->signals_changed = false;
     drop_old(r, now);
     collect_all(r, &all, now);
     join_shared(r, &all, now);
@@ -499,7 +493,7 @@ int reconcile_incidents(struct reconcile *r, int64_t now)
         if (incident->row.ended_at == 0)
             follow(r, incident, now);
     int status = store(r, now);
-    r->incident->signals_changed = r->incident->signals_changed || status != 0; /* before anything is decided again */
+    r->signals_changed = r->signals_changed || status != 0; /* before anything is decided again */
     r->incident->look_at = r->incident->incidents != NULL ? now + INCIDENT_LOOK_MS : 0;
     return status;
 }
@@ -596,12 +590,12 @@ static int load(struct reconcile *r, struct db_tx *tx)
         status = load_nodes(&loading, tx, false);
     if (status == 0)
         status = load_nodes(&loading, tx, true);
-    r->incident->signals_changed = r->incident->incidents != NULL;
+    r->signals_changed = r->incident->incidents != NULL;
     return status;
 }
 
 /* A person may have ended one: then it is over, whatever its nodes show. */
-int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx)
+static int resync(struct reconcile *r, struct db_tx *tx)
 {
     for (struct rincident *incident = r->incident->incidents, *next; incident != NULL; incident = next) {
         struct shared_incident row;
@@ -624,7 +618,7 @@ static int tidy(struct turn *turn)
 
 static int64_t due(const struct reconcile *r, int64_t now)
 {
-    return r->incident->signals_changed ? now : r->incident->look_at > 0 ? r->incident->look_at : INT64_MAX;
+    return r->signals_changed ? now : r->incident->look_at > 0 ? r->incident->look_at : INT64_MAX;
 }
 
 static void end(struct reconcile *r)
@@ -638,6 +632,7 @@ const struct part part_incident = {
     .start = start,
     .load = load,
     .end = end,
+    .resync = resync,
     .gone = forget,
     .due = due,
     .tidy = tidy,

@@ -5,15 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct db_tx;
 struct policy_incident;
 struct policy_outage_signal;
 struct reconcile;
 struct rgroup;
 struct rnode;
 
-/* A node is seen otherwise, or elsewhere: the outage signals are looked at again. */
-void reconcile_signals_changed(struct reconcile *r);
 /* The newest of its verdicts that may be an outage signal of many nodes; at 0: there is none. */
 void reconcile_node_signal(struct reconcile *r, struct rnode *node, const struct policy_outage_signal *signal);
 /* Looks at all outage signals, when there is a reason to. */
@@ -22,6 +19,5 @@ bool reconcile_incidents_due(const struct reconcile *r, int64_t now);
 const struct policy_incident *reconcile_incident_of(const struct rnode *node);
 /* That go on, have nodes of the group and began since then. */
 int64_t reconcile_incidents_count(const struct reconcile *r, const struct rgroup *group, int64_t since);
-int reconcile_incidents_resync(struct reconcile *r, struct db_tx *tx);
 
 #endif

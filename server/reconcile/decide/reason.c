@@ -7,8 +7,8 @@
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/node.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/decide/decide.h"
-#include "server/reconcile/observe/observe.h"
 #include "server/scheduler/scheduler.h"
 
 #include <inttypes.h>

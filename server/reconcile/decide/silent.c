@@ -10,7 +10,7 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
-#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/base/seen.h"
 #include "server/service/service.h"
 
 #define MISSED_LOOK_MS 1000

@@ -12,6 +12,7 @@
 #include "server/reconcile/keep/address.h"
 #include "base/text.h"
 #include "db/address.h"
+#include "server/reconcile/base/address.h"
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/link.h"
@@ -19,8 +20,8 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/base/record.h"
+#include "server/reconcile/base/work.h"
 #include "server/reconcile/keep/keeper.h"
-#include "server/reconcile/operation/step.h"
 
 #include <string.h>
 
@@ -30,18 +31,6 @@
 #define PAUSE_MAX_FACTOR 64 /* the longest pause, in observation intervals */
 #define NAMELESS_FACTOR \
     4 /* until the second look whether the agent has told its machine's name, and twice as long each time */
-
-struct raddress {
-    char *told;
-    char *shown;       /* otherwise, in the last snapshot; NULL: it shows what was told */
-    uint64_t told_seq; /* older snapshots say nothing */
-    int64_t again_at, pause_ms;
-    bool queued, in_flight;
-    bool foreign;       /* what is shown is no earlier machine's */
-    char *host;         /* the machine's name in the last snapshot, if it has to be looked at */
-    char *host_settled; /* nothing is to be done where this one is shown: it is the machine's own, or somebody's */
-    int64_t host_again_at, nameless_ms;
-};
 
 struct addresses_keeper {
     struct idqueue waiting; /* nodes that are shown otherwise */
@@ -70,17 +59,6 @@ static void end(struct scheduler_link *link)
     drop_done(link->addresses);
     idqueue_free(&link->addresses->waiting);
     free(TAKE(link->addresses));
-}
-
-void reconcile_address_free(struct raddress *address)
-{
-    if (address == NULL)
-        return;
-    free(address->told);
-    free(address->shown);
-    free(address->host);
-    free(address->host_settled);
-    free(address);
 }
 
 /* --- what is told, and what is shown --------------------------------------------------------------- */

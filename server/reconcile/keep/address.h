@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct raddress;
 struct rcall;
 struct reconcile;
 struct rnode;
@@ -16,7 +15,6 @@ struct work;
 void reconcile_address_see(struct reconcile *r, struct rnode *node, const char *shown, const char *host, uint64_t seq);
 /* Its agent has spoken by now: whether it told how its machine is called is looked at with the next snapshot. */
 void reconcile_address_heard(struct rnode *node);
-void reconcile_address_free(struct raddress *address); /* accepts NULL */
 /* The call is to tell where a machine of people's lives, if the scheduler shows where one before it did;
  * false: none is known. */
 bool work_address_ask(struct work *w, struct rcall *call);

@@ -10,15 +10,14 @@
 #include "base/text.h"
 #include "db/node.h"
 #include "server/reconcile/base/call.h"
+#include "server/reconcile/base/claim.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
-#include "server/reconcile/decide/claim.h"
-#include "server/reconcile/observe/observe.h"
-#include "server/reconcile/operation/operate.h"
+#include "server/reconcile/base/seen.h"
 
 #include <stdio.h>
 

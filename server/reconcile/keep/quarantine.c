@@ -10,16 +10,16 @@
 #include "base/text.h"
 #include "db/quarantine.h"
 #include "server/reconcile/base/call.h"
+#include "server/reconcile/base/claim.h"
 #include "server/reconcile/base/effect.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
 #include "server/reconcile/base/record.h"
-#include "server/reconcile/decide/claim.h"
+#include "server/reconcile/base/seen.h"
+#include "server/reconcile/base/work.h"
 #include "server/reconcile/keep/keeper.h"
-#include "server/reconcile/observe/observe.h"
-#include "server/reconcile/operation/step.h"
 
 #define LOOK_FACTOR 12                     /* looked at again after so many times the interval of observing */
 #define PAST_MS (15 * MS_PER_MIN)          /* Slurm saves within seconds; what it had not saved shows when it is back */

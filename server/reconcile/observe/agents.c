@@ -10,7 +10,6 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
-#include "server/reconcile/decide/incident.h"
 
 #define SWEEP_INTERVAL_MS 1000 /* silent agents are looked for so often */
 #define SWEEP_GAP_MS 10000     /* a longer time between two of these: hpd or its machine stood still */
@@ -48,7 +47,7 @@ static void fell_silent(int64_t node_id, int64_t last_heartbeat_at, void *arg)
     const struct policy_settings *policy = &r->deps.settings.policy;
     node->silent_since = last_heartbeat_at > 0 ? last_heartbeat_at : now - policy->silent_after_ms;
     node->lost = last_heartbeat_at > 0;
-    reconcile_signals_changed(r);
+    r->signals_changed = true;
     if (!silence_matters(node))
         return; /* a machine that is being rebooted or made has nothing to say */
     node->notes |= NOTE_SILENT;
@@ -102,7 +101,7 @@ void reconcile_agent_changed(struct reconcile *r, struct rnode *node)
         node->notes &= (uint8_t)~NOTE_SILENT;
         node->silent_since = 0;
         if (node->incident != NULL)
-            reconcile_signals_changed(r);
+            r->signals_changed = true;
     }
     reconcile_node_dirty(r, node);
     reconcile_operation_poke(r, node);

@@ -18,7 +18,6 @@
 #include "server/reconcile/base/part.h"
 #include "server/reconcile/base/queue.h"
 #include "server/reconcile/base/record.h"
-#include "server/reconcile/decide/incident.h"
 #include "server/reconcile/keep/address.h"
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/observe/agents.h"
@@ -33,30 +32,6 @@
 #define OBSERVE_FAILURES_DOWN 2   /* so many failed looks in a row: the scheduler is down */
 #define LOOK_PAUSE_MS_MIN 500 /* after a change of ours the scheduler is looked at again, not sooner than this … */
 #define LOOK_PAUSE_FACTOR 10  /* … or so many times what the last look took */
-
-bool reconcile_sees(const struct reconcile *r, const struct rnode *node)
-{
-    const struct scheduler_link *link = reconcile_link(node);
-    return link != NULL && node->seen_seq > node->touched_seq && node->seen_seq == link->observed_seq &&
-           reconcile_now(r) - link->observed_at <= reconcile_link_age_max(link);
-}
-
-bool reconcile_unknown_there(const struct rnode *node)
-{
-    const struct scheduler_link *link = reconcile_link(node);
-    return link != NULL && link->observed_seq > node->touched_seq && node->seen_seq != link->observed_seq;
-}
-
-bool reconcile_reason_is_ours(const struct rnode *node)
-{
-    return node->reason != NULL && node->note_at > 0;
-}
-
-bool reconcile_external_drain(const struct rnode *node)
-{
-    return node->drained && !reconcile_reason_is_ours(node) && node->request != SCHEDULER_REQUEST_REBOOT &&
-           node->request != SCHEDULER_REQUEST_REPLACE;
-}
 
 static void send(struct reconcile *r, struct scheduler_link *link)
 {
@@ -133,7 +108,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     if (changed || reason_changed) {
         node->hold_refused = false;
         if (node->silent_since > 0 || node->incident != NULL)
-            reconcile_signals_changed(r);
+            r->signals_changed = true;
         reconcile_node_dirty(r, node);
     }
     poke_waiting(r, node);

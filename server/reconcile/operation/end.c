@@ -17,11 +17,11 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/quarantine.h"
+#include "server/reconcile/operation/capacity.h"
 #include "server/reconcile/operation/operate.h"
 #include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
 #include "server/reconcile/operation/task.h"
-#include "server/reconcile/world/capacity.h"
 
 #include <string.h>
 

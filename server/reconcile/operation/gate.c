@@ -15,8 +15,8 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/keep/address.h"
-#include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/return.h"
 #include "server/reconcile/operation/step.h"
 

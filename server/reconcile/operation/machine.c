@@ -18,9 +18,9 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/address.h"
+#include "server/reconcile/operation/capacity.h"
 #include "server/reconcile/operation/reboot.h"
 #include "server/reconcile/operation/step.h"
-#include "server/reconcile/world/capacity.h"
 #include "server/service/access/access.h"
 
 #include <inttypes.h>

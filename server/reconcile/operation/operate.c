@@ -28,24 +28,6 @@
 
 #define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
 
-struct scheduler_owner reconcile_owner(enum operation_kind kind)
-{
-    switch (kind) {
-    case OPERATION_KIND_REBOOT:
-        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REBOOT, .note = "the node is being rebooted"};
-    case OPERATION_KIND_REPLACE:
-        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REPLACE, .note = "the node is being replaced"};
-    case OPERATION_KIND_UPDATE:
-        return (struct scheduler_owner){.note = "the software is being updated"};
-    case OPERATION_KIND_RESET:
-        return (struct scheduler_owner){.note = "a device is being reset"};
-    case OPERATION_KIND_CHECK:
-        return (struct scheduler_owner){.note = "deep health checks"};
-    default:
-        return (struct scheduler_owner){.note = "the node is being deleted"};
-    }
-}
-
 const struct step_ops *step_ops_of(enum step_kind kind)
 {
     static const struct step_ops *const table[] = {
@@ -58,26 +40,10 @@ const struct step_ops *step_ops_of(enum step_kind kind)
 }
 
 /* --- small services for the steps -------------------------------------------------------------- */
-void work_say(struct work *w, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    autofree char *text = own_vprintf(fmt, ap);
-    va_end(ap);
-    text_copy_cut(w->detail, sizeof(w->detail), text);
-}
-
 void work_say_error(struct work *w, const struct rcall *call)
 {
     work_say(w, "%s: %s", status_text(call->status),
              call->error[0] != '\0' ? call->error : status_meaning(call->status));
-}
-
-bool work_did(struct work *w, int status)
-{
-    if (w->status == 0 && status < 0)
-        w->status = status;
-    return w->status == 0;
 }
 
 void work_event(struct work *w, enum event_level level, enum event_kind kind, const char *fmt, ...)
@@ -94,17 +60,6 @@ void work_move(struct work *w, enum node_state to, const char *reason)
 {
     if (w->status == 0)
         work_did(w, turn_node_move(w->turn, w->node, &w->row, to, reason));
-}
-
-void work_due(struct work *w, int64_t at)
-{
-    if (w->due_at == 0 || at < w->due_at)
-        w->due_at = at;
-}
-
-bool work_has_scheduler(const struct work *w)
-{
-    return reconcile_node_has_scheduler(w->node);
 }
 
 struct critical_count {

@@ -10,6 +10,7 @@
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/node.h"
+#include "server/reconcile/base/seen.h"
 #include "server/reconcile/keep/quarantine.h"
 #include "server/reconcile/observe/observe.h"
 #include "server/reconcile/operation/end.h"

@@ -9,20 +9,30 @@
 #include "db/node_report.h"
 #include "db/operation.h"
 #include "db/verdict.h"
+#include "server/reconcile/base/call.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
-#include "server/reconcile/cluster/change.h"
-#include "server/reconcile/operation/operate.h"
 #include "server/reconcile/world/capacity.h"
 #include "server/reconcile/world/group_settings.h"
 #include "server/reconcile/world/recount.h"
 #include "server/reconcile/world/topology.h"
 
 #include <string.h>
+
+void reconcile_change_load(struct rcluster *cluster, const struct operation *row)
+{
+    cluster->changes[row->kind - OPERATION_KIND_FIRST_OF_CLUSTER] =
+        (struct rchange){.id = row->id,
+                         .begun = row->state == OPERATION_STATE_RUNNING,
+                         .failed = row->error[0] != '\0',
+                         .progress = row->progress,
+                         .told_at = row->started_at};
+    cluster->dirty = true;
+}
 
 /* --- clusters and groups ----------------------------------------------------------------------- */
 static void cluster_paused(struct rcluster *cluster, const struct cluster *row)

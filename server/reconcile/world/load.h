@@ -3,6 +3,8 @@
 #define HOLDFAST_SERVER_RECONCILE_WORLD_LOAD_H
 
 struct db_tx;
+struct operation;
+struct rcluster;
 struct reconcile;
 
 /* Rows are struct cluster, instance_group, rollout, db_node_row and operation; arg is the loop. */
@@ -18,5 +20,7 @@ int reconcile_load_roles(struct reconcile *r, struct db_tx *tx);
 int reconcile_list_clusters(struct reconcile *r, struct db_tx *tx);
 /* In one transaction of a reader. */
 int reconcile_with_reader(struct reconcile *r, int (*fn)(struct reconcile *r, struct db_tx *tx));
+/* The operation of a change of the whole cluster that is in the store. */
+void reconcile_change_load(struct rcluster *cluster, const struct operation *row);
 
 #endif

@@ -17,8 +17,7 @@
 #include "server/reconcile/base/inbox.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
-#include "server/reconcile/cluster/change.h"
-#include "server/reconcile/decide/incident.h"
+#include "server/reconcile/base/part.h"
 #include "server/reconcile/world/load.h"
 
 #include <string.h>
@@ -218,7 +217,7 @@ static int read_wake(struct slice *slice, const struct wake *wake)
     case SERVICE_WAKE_NODE:
         return read_node(slice, wake->id);
     case SERVICE_WAKE_INCIDENT:
-        return reconcile_incidents_resync(slice->r, slice->tx);
+        return parts_resync(slice->r, slice->tx);
     default:
         return 0;
     }
@@ -260,7 +259,7 @@ static int resync_start(struct reconcile *r, struct db_tx *tx)
     struct slice slice = {.r = r, .tx = tx};
     int status = reconcile_list_clusters(r, tx);
     if (status == 0)
-        status = reconcile_incidents_resync(r, tx);
+        status = parts_resync(r, tx);
     for (struct rcluster *cluster = r->clusters; cluster != NULL && status == 0; cluster = cluster->next)
         status = read_changes(&slice, cluster);
     if (status != 0)

@@ -15,7 +15,6 @@
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/queue.h"
-#include "server/reconcile/decide/incident.h"
 
 #include <inttypes.h>
 
@@ -93,7 +92,7 @@ static void put(struct reconcile *r, struct rnode *node, enum topology_level lev
     if (node->domain[level] == domain)
         return;
     node->domain[level] = domain;
-    reconcile_signals_changed(r);
+    r->signals_changed = true;
 }
 
 void reconcile_node_place(struct reconcile *r, struct rnode *node, const struct node *row)

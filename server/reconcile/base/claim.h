@@ -1,6 +1,6 @@
 /* May this node be acted on now? (policy/claim.h) */
-#ifndef HOLDFAST_SERVER_RECONCILE_DECIDE_CLAIM_H
-#define HOLDFAST_SERVER_RECONCILE_DECIDE_CLAIM_H
+#ifndef HOLDFAST_SERVER_RECONCILE_BASE_CLAIM_H
+#define HOLDFAST_SERVER_RECONCILE_BASE_CLAIM_H
 
 #include "policy/claim.h"
 

@@ -2,13 +2,13 @@
  * Whose a node is (policy/claim.h), as the loop remembers it, and once more as the store says inside the transaction: a person may have
  * opted the node out or paused the cluster since, and nothing begins after the answer to that person.
  */
-#include "server/reconcile/decide/claim.h"
+#include "server/reconcile/base/claim.h"
 #include "db/cluster.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
-#include "server/reconcile/observe/observe.h"
+#include "server/reconcile/base/seen.h"
 
 struct policy_claims reconcile_claims(const struct reconcile *r, const struct rnode *node)
 {

@@ -5,6 +5,7 @@
  * (in repair, failing lately, never ready) are kept up as things change, never by counting.
  */
 #include "base/map.h"
+#include "server/reconcile/base/address.h"
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/cluster.h"
 #include "server/reconcile/base/due.h"
@@ -14,7 +15,6 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
 #include "server/reconcile/base/queue.h"
-#include "server/reconcile/keep/address.h"
 #include "server/reconcile/world/capacity.h"
 #include "server/reconcile/world/recount.h"
 #include "server/reconcile/world/topology.h"
