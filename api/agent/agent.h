@@ -8,15 +8,15 @@
 void agent_enroll(struct api_call *call);
 void agent_report_spare(struct api_call *call);
 void agent_heartbeat(struct api_call *call);
-void agent_verdicts(struct api_call *call);
-void agent_machine(struct api_call *call);
-void agent_work(struct api_call *call);
+void agent_report_verdicts(struct api_call *call);
+void agent_report_machine(struct api_call *call);
+void agent_describe_work(struct api_call *call);
 void agent_report_work(struct api_call *call);
-void agent_check(struct api_call *call);
+void agent_describe_check(struct api_call *call);
 void agent_report_check(struct api_call *call);
 void agent_pair(struct api_call *call);
 
-void agent_settings(struct api_call *call);
+void agent_describe_settings(struct api_call *call);
 void agent_report_settings(struct api_call *call);
 
 /* Bits for members that were seen, so that a repeat is refused and a lack is noticed. */

@@ -8,7 +8,7 @@
 #include "base/sm.h"
 #include "base/status.h"
 
-void agent_check(struct api_call *call)
+void agent_describe_check(struct api_call *call)
 {
     struct deep_job job;
     struct problem problem;

@@ -111,7 +111,7 @@ static bool read_report(struct api_call *call, struct machine_report *r)
     return agent_message_end(call, &p, seen, M_ALL);
 }
 
-void agent_machine(struct api_call *call)
+void agent_report_machine(struct api_call *call)
 {
     struct problem problem;
     autofree struct machine_report *report = own_calloc(1, sizeof *report);

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "server/service/agent/agent_settings.h"
 
-void agent_settings(struct api_call *call)
+void agent_describe_settings(struct api_call *call)
 {
     struct problem problem;
     autofree struct group_agent_settings *settings = own_calloc(1, sizeof *settings);

@@ -151,7 +151,7 @@ static void stored(int status, const struct problem *problem, void *arg)
         api_problem(call, problem);
 }
 
-void agent_verdicts(struct api_call *call)
+void agent_report_verdicts(struct api_call *call)
 {
     struct report *r = api_scratch(call); /* of this worker: parsed and handed over before the next is looked at */
     struct problem problem;

@@ -41,7 +41,7 @@ static bool reply_reboot(struct api_call *call)
     return true;
 }
 
-void agent_work(struct api_call *call)
+void agent_describe_work(struct api_call *call)
 {
     struct lifecycle_job job;
     struct problem problem;

@@ -165,7 +165,7 @@ static json_t *read_input(struct api_call *call, const struct aws_operation *ope
     return NULL;
 }
 
-void aws_api(struct api_call *call)
+void aws_api_call(struct api_call *call)
 {
     struct aws_call aws = {.service = call->service};
     char id[ID_UUID_MAX];

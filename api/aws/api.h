@@ -10,7 +10,7 @@
 
 struct api_call;
 
-void aws_api(struct api_call *call);
+void aws_api_call(struct api_call *call);
 /* A refusal from before the operation (a body too large, a server that stops), in this API's form. */
 void aws_api_problem(struct api_call *call, enum problem_code code, const char *detail);
 

@@ -94,12 +94,12 @@ static void answer(struct api_call *call, bool yes)
         api_reply_json(call, 202, render(call, approval));
 }
 
-void api_approval_approve(struct api_call *call)
+void api_approval_approve_operation(struct api_call *call)
 {
     answer(call, true);
 }
 
-void api_approval_reject(struct api_call *call)
+void api_approval_reject_operation(struct api_call *call)
 {
     answer(call, false);
 }

@@ -293,7 +293,7 @@ static void add_failure(const struct deep_run *run, struct text *out)
     text_printf(out, "%s\n", line);
 }
 
-void api_check_logs(struct api_call *call)
+void api_check_read_logs(struct api_call *call)
 {
     struct problem problem;
     AUTO(text) struct text out = {0};

@@ -78,7 +78,7 @@ static const struct api_file files[] = {
 };
 
 /* Relative, so that it holds behind a proxy that puts a path before ours. */
-void api_console_open(struct api_call *call)
+void api_console_open_root(struct api_call *call)
 {
     api_reply_redirect(call, "console/");
 }

@@ -44,7 +44,7 @@ static int target_row(const void *row, void *arg)
     return 0;
 }
 
-void api_discovery_prometheus(struct api_call *call)
+void api_discovery_list_prometheus_targets(struct api_call *call)
 {
     struct problem problem;
     char cluster[NAME_MAX_BYTES] = "";

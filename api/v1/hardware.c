@@ -36,7 +36,7 @@ json_t *render_check_state(const struct check_state *state, const char *boot_id)
     return json;
 }
 
-void api_node_hardware(struct api_call *call)
+void api_node_describe_hardware(struct api_call *call)
 {
     struct problem problem;
     autofree struct service_machine *machine = own_calloc(1, sizeof *machine);

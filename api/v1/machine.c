@@ -193,7 +193,7 @@ static void bundle_check(const struct check_state *check, const char *boot_id, v
     bundle_add(arg, "checks", render_check_state(check, boot_id));
 }
 
-void api_machine_evidence(struct api_call *call)
+void api_machine_describe_evidence(struct api_call *call)
 {
     struct problem problem;
     struct bundle bundle = {.uses = json_array(), .now_ms = now_of(call)};

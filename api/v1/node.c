@@ -355,7 +355,7 @@ void api_node_explain(struct api_call *call)
     api_reply_json(call, 200, json);
 }
 
-void api_node_inject(struct api_call *call)
+void api_node_inject_xid(struct api_call *call)
 {
     struct problem problem;
     int64_t xid = 0;

@@ -34,7 +34,7 @@ void api_policy_document_describe(struct api_call *call)
     describe(call, 0);
 }
 
-void api_policy_document_version(struct api_call *call)
+void api_policy_document_describe_version(struct api_call *call)
 {
     int64_t number;
     if (text_parse_i64(call->params[0], 1, INT64_MAX, &number) == 0)
@@ -52,7 +52,7 @@ static int list_row(const void *row, void *arg)
     return 0;
 }
 
-void api_policy_document_versions(struct api_call *call)
+void api_policy_document_list_versions(struct api_call *call)
 {
     struct page page;
     struct problem problem;

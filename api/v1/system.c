@@ -36,12 +36,12 @@ static void reply_status(struct api_call *call, const char *status)
     api_reply_json(call, 200, json);
 }
 
-void api_system_health(struct api_call *call)
+void api_system_check_health(struct api_call *call)
 {
     reply_status(call, "ok");
 }
 
-void api_system_readiness(struct api_call *call)
+void api_system_check_readiness(struct api_call *call)
 {
     const struct api_options *o = &call->api->options;
     char why[API_WHY_MAX] = "";
@@ -56,7 +56,7 @@ static void gauge(struct text *out, const char *name, const char *type, const ch
     text_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name, type, name, value);
 }
 
-void api_system_metrics(struct api_call *call)
+void api_system_read_metrics(struct api_call *call)
 {
     struct api *api = call->api;
     struct http_stats stats;
@@ -78,7 +78,7 @@ void api_system_metrics(struct api_call *call)
     api_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8", text_take(&out), len);
 }
 
-void api_system_openapi(struct api_call *call)
+void api_system_read_openapi(struct api_call *call)
 {
     const struct api_file file = {.content_type = OPENAPI_CONTENT_TYPE, .data = openapi_data, .end = openapi_end};
     api_reply_file(call, &file);

@@ -110,7 +110,7 @@ static int left_row(const void *row, void *arg)
     return 0;
 }
 
-void api_webhook_failed(struct api_call *call)
+void api_webhook_list_failed_messages(struct api_call *call)
 {
     struct problem problem;
     json_t *json = json_object(), *items = json_array();
@@ -123,7 +123,7 @@ void api_webhook_failed(struct api_call *call)
     api_reply_json(call, 200, json);
 }
 
-void api_webhook_resend(struct api_call *call)
+void api_webhook_resend_messages(struct api_call *call)
 {
     struct problem problem;
     char name[NAME_MAX_BYTES] = "";

@@ -198,8 +198,8 @@ function* decide({ sources }) {
 
 // What only a kind of scheduler's own folder may know: its name in a comparison, and the words of Slurm's people. Its folder, its file in
 // server/config/ and the AWS API's one place of translation know it; a list of the kinds names none to compare with.
-const KIND_ROOMS = /^(model|policy|simulate|db|server|api|cli)\//;
-const KIND_OWN = /^(server\/scheduler\/[^/]+\/|api\/aws\/orchestrator\.c$)/;
+const KIND_ROOMS = /^(base|model|policy|simulate|db|server|api|agents|cli)\//;
+const KIND_OWN = /^(server\/scheduler\/[^/]+\/|agents\/slurm\/|api\/aws\/orchestrator\.c$)/;
 const KIND_WORDS = /\bscontrol\b|\bAction:/;
 
 function* kind({ sources }) {
@@ -215,6 +215,45 @@ function* kind({ sources }) {
         for (const [i, text] of source.lines.entries())
             if (KIND_WORDS.test(text))
                 yield { path: source.path, line: i + 1, message: `${KIND_WORDS.exec(text)[0]} belongs to server/scheduler/slurm/: a driver prints its own commands` };
+    }
+    const inScript = new RegExp(`[!=]==?\\s*['"](${kinds.join('|')})['"]|['"](${kinds.join('|')})['"]\\s*[!=]==?|\\bscontrol\\b|\\bAction:`);
+    for (const source of kinds.length > 0 ? sources.filter((s) => /^web\/.*\.js$/.test(s.path)) : [])
+        for (const [i, text] of source.lines.entries())
+            if (inScript.test(text)) yield { path: source.path, line: i + 1, message: 'the console asks what a scheduler is capable of, not of which kind it is' };
+}
+
+// A fact that a program needs is a column or an enum: no code reads it back from a text that is written for people, and a single code
+// is compared in the fault tables alone. What backends say in words is read where they are; HyperPod's words are made of codes in one file.
+const FACT_ROOMS = /^(model|policy|simulate|db|server|api|cli)\/(?!faults\/)/;
+const FACT_OWN = /^(server\/(scheduler|provider|reboot)\/[^/]+\/|model\/hyperpod_words\.c$)/;
+const PEOPLES_TEXT = 'message|reason|failure|detail|sentence|refused_why|error|held_because|pause_reason|comment';
+const COMPARE = '(?:text_equal|text_starts_with|str(?:case)?n?cmp|str(?:case)?str|sscanf)';
+const FACT_IN_TEXT = new RegExp(`\\b${COMPARE}\\s*\\((?:[^;{"]*[,\\s])?[\\w.>()\\[\\]-]*(?:->|\\.)(?:${PEOPLES_TEXT}),\\s*"`, 'g');
+const FACT_OF_CODE = new RegExp(`\\b${COMPARE}\\s*\\([^;{"]*\\bcode,\\s*"[a-z]+(?:\\.[^"]*)?"`, 'g');
+const FACT_IN_SCRIPT = new RegExp(`\\.exec\\([\\w.]+\\.(?:message|reason|sentence)\\b|\\.(?:message|reason|sentence)\\??\\.(?:match|matchAll|search|startsWith|endsWith|includes|split)\\((?:'|"|\`|/)`, 'g');
+
+function* facts({ sources }) {
+    for (const source of sources.filter((s) => FACT_ROOMS.test(s.path) && isC(s.path) && !FACT_OWN.test(s.path)))
+        for (const [pattern, what] of [[FACT_IN_TEXT, 'a text for people is compared'], [FACT_OF_CODE, 'a single code is compared: policy/faults/trait.def has a row for it']])
+            for (const match of source.text.matchAll(pattern))
+                yield { path: source.path, line: source.lineAt(match.index), message: `${what}; a fact is a column or an enum` };
+    for (const source of sources.filter((s) => /^web\/.*\.js$/.test(s.path)))
+        for (const match of source.text.matchAll(FACT_IN_SCRIPT))
+            yield { path: source.path, line: source.lineAt(match.index), message: 'a text for people is taken apart: the API has to say the fact' };
+}
+
+// One stem: each word of an operationId is in its handler's name, in whatever order, in the singular.
+const API_ROW = /\{"[A-Z]+",\s*(?:(?:[A-Z_]+|"[^"]*")\s*)+,\s*"(\w+)",[^{}"]*?(\w+)\}/g;
+const STEM_FILLS = new Set(['only', 'own', 'by', 'of', 'to', 'from']);
+const singular = (word) => (word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.endsWith('ss') ? word : word.replace(/s$/, ''));
+
+function* apiName({ byPath }) {
+    const routes = byPath.get('api/routes.c');
+    for (const match of routes?.text.matchAll(API_ROW) ?? []) {
+        const [, operation, handler] = match, has = new Set(handler.split('_').map(singular));
+        const lacking = operation.replace(/[A-Z]/g, (c) => ` ${c.toLowerCase()}`).split(' ').filter((w) => !STEM_FILLS.has(w)).map(singular).filter((w) => !has.has(w));
+        if (lacking.length > 0)
+            yield { path: routes.path, line: routes.lineAt(match.index), message: `${handler} has no "${lacking.join('", "')}" of its operationId ${operation}` };
     }
 }
 
@@ -283,6 +322,8 @@ export const RULES = [
     { name: 'clock', check: clock },
     { name: 'pure', check: pure },
     { name: 'decide', check: decide },
+    { name: 'facts', check: facts },
+    { name: 'api-name', check: apiName },
     { name: 'commit', check: commit },
     { name: 'kind', check: kind },
     { name: 'long-function', check: longFunction },

@@ -19,6 +19,25 @@ const BAD = [
     ['words', 'in a text', { 'cli/a.c': 'const char *x = "the agent speaks again"; // BAD\n' }],
     ['words', 'in a comment', { 'model/a.h': '/* A sight of it. */ // BAD\n' }],
     ['words', 'in a document', { 'README.md': 'It waits for a yes. // BAD\n', 'docs/man/a.8': 'the AWS door // BAD\n' }],
+    ['words', 'in the name of a file', { 'tests/e2e/stillborn.test.mjs': '// What this test is for, in enough words. // BAD\n', 'model/book.h': '/* What this file is for, in enough words. */ // BAD\n' }],
+    ['facts', 'a state read off a message', { 'server/reconcile/a.c': 'void f(void)\n{\n    if (text_starts_with(event->message, "ready -> ")) // BAD\n        g();\n}\n' }],
+    ['facts', 'a cause read off a reason', {
+        'server/service/a.c': 'void f(void)\n{\n    return strstr(row.reason, "held by") != NULL; // BAD\n}\n',
+        'policy/a.c': 'void f(void)\n{\n    n = sscanf(decision->sentence, "%d of %d", &a, &b); // BAD\n}\n',
+        'cli/a.c': 'void f(void)\n{\n    if (text_equal(node->view.failure, "timeout")) // BAD\n        g();\n}\n',
+    }],
+    ['facts', 'a single code', {
+        'policy/a.c': 'void f(void)\n{\n    return strcmp(wanted->code, "xid.154") == 0; // BAD\n}\n',
+        'model/a.c': 'void f(void)\n{\n    return text_equal(decision->code, "operator"); // BAD\n}\n',
+        'server/a.c': 'void f(void)\n{\n    return text_starts_with(code, "deep."); // BAD\n}\n',
+    }],
+    ['facts', 'the console, too', {
+        'web/a.js': "const was = /^(\\S+) -> /.exec(change.message)?.[1]; // BAD\nif (node.reason?.startsWith('held')) f(); // BAD\nif (e.message.endsWith('-> ready')) f(); // BAD\n",
+    }],
+    ['api-name', 'a handler that does not say what the operation does', {
+        'api/routes.c': 'const struct api_route api_routes[] = {\n    {"GET", "/v1/x/{x}", "describeNodeHardware", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_node_hardware}, // BAD\n' +
+            '    {"PUT", NODE "/y/{y}", "setNodePlace", ACCESS_VIEWER, // BAD\n     LANE_POOL, PLAIN, 0,\n     api_node_put},\n};\n',
+    }],
     ['include', 'base knows nobody', { 'base/a.c': '#include "model/model.h" // BAD\n' }],
     ['include', 'model knows only base', { 'model/a.c': '#include "db/db.h" // BAD\n' }],
     ['include', 'policy has no clock', { 'policy/a.c': '#include "base/clock.h" // BAD\n' }],
@@ -123,6 +142,11 @@ const BAD = [
         'server/main.c': 'static const char *t = "%s/scontrol"; // BAD\n',
         'server/service/a.c': '/* what scontrol says */ // BAD\n',
     }],
+    ['kind', 'in the agents and in the console', {
+        'server/scheduler/slurm/slurm.c': 'int x;\n',
+        'agents/node/a.c': 'static const char *t = "scontrol show node"; // BAD\n',
+        'web/a.js': "if (cluster.orchestrator === 'slurm') f(); // BAD\nconst t = 'scontrol update'; // BAD\n",
+    }],
     ['long-function', 'one line too many', { 'db/a.c': fn(71, { mark: ' // BAD' }) }],
     ['long-function', 'in tests too', { 'tests/unit/db/test_a.c': fn(71, { mark: ' // BAD' }) }],
     ['long-function', 'a reason that is none', { 'db/a.c': fn(80, { before: '/* lint: long because */\n', mark: ' // BAD' }) }],
@@ -155,6 +179,19 @@ const BAD = [
 
 const GOOD = [
     ['words', 'other meanings of the same letters', { 'db/a.c': '/* Insights: --yes, a notebook, indoors, the wishlist, a way out. */\n' }],
+    ['words', 'a migration has the name that it was released with', { 'migrations/0013_apart.sql': '-- What this migration is for, in words.\nSELECT 1;\n' }],
+    ['facts', 'two texts, a word of the wire, and who may', {
+        'server/reconcile/a.c': 'void f(void)\n{\n    return text_equal(a->reason, b->reason) || text_equal(key, "reason") || node->reason[0] == 0;\n}\n',
+        'server/scheduler/slurm/a.c': 'void f(void)\n{\n    return strstr(call->error, "require restart") != NULL;\n}\n',
+        'policy/faults/a.c': 'void f(void)\n{\n    return strcmp(row->code, "xid.154") == 0;\n}\n',
+        'model/hyperpod_words.c': 'void f(void)\n{\n    return strcmp(code, "xid.79") == 0;\n}\n',
+        'web/a.js': "const text = e.message.includes(e.failureMessage) ? e.message : `${e.reason}`;\nif (query.includes('message')) f();\n",
+    }],
+    ['api-name', 'in whatever order, with more words, in the singular', {
+        'api/routes.c': 'const struct api_route api_routes[] = {\n    {"GET", "/v1/x/{x}", "listClusterTags", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_tag_list_of_cluster},\n' +
+            '    {"GET", NODE "/y", "describeOnlyScheduler", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_scheduler_describe},\n' +
+            '    {"PUT", NODE "/z", "applyPolicy", ACCESS_ADMIN, LANE_POOL, PLAIN, DOCUMENT,\n     api_policy_document_apply},\n};\n',
+    }],
     ['include', 'what each room may', {
         'base/a.c': '#include "base/own.h"\n', 'model/a.c': '#include "base/text.h"\n#include "model/model.h"\n',
         'policy/a.c': '#include "base/own.h"\n#include "policy/faults/faults.h"\n', 'db/a.c': '#include "base/log.h"\n#include "db/db.h"\n',
@@ -210,6 +247,7 @@ const GOOD = [
         'server/scheduler/slurm/slurm.c': 'static const char *t = "scontrol Action:";\nvoid f(void)\n{\n    return text_equal(kind, "slurm");\n}\n',
         'server/config/slurm.c': 'void f(void)\n{\n    return text_equal(kind, "slurm");\n}\n',
         'api/aws/orchestrator.c': 'void f(void)\n{\n    return o == ORCHESTRATOR_SLURM;\n}\n',
+        'agents/slurm/a.c': 'static const char *t = "scontrol requeue";\n', 'web/a.js': "const file = 'docs/install-slurm.md';\n",
     }],
     ['kind', 'none is no kind, and other actions are none of Slurm\'s', {
         'server/scheduler/slurm/slurm.c': 'int x;\n',

@@ -55,11 +55,17 @@ const ROWS = [
 const EXCEPT = /^(migrations|tests\/(lint|data|corpus|fuzz)|demo\/data)\/|^(CHANGELOG\.md|db\/migrations\.c|tests\/unit\/db\/test_migrations\.c|tests\/unit\/base\/test_sm\.c)$/;
 
 export function* words({ sources }) {
-    for (const source of sources.filter((s) => !EXCEPT.test(s.path)))
+    for (const source of sources.filter((s) => !EXCEPT.test(s.path))) {
+        for (const { retired, use, pattern, exceptions } of ROWS) {
+            const found = pattern.exec(source.path);
+            if (found && !exceptions?.test(source.path))
+                yield { path: source.path, line: 1, message: `"${found[0]}" in a file's name is a retired word (${retired}): ${use}` };
+        }
         for (const [i, line] of source.lines.entries())
             for (const { retired, use, pattern, exceptions } of ROWS) {
                 const found = pattern.exec(line);
                 if (found && !exceptions?.test(line))
                     yield { path: source.path, line: i + 1, message: `"${found[0]}" is a retired word (${retired}): ${use}` };
             }
+    }
 }
