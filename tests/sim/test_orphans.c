@@ -23,6 +23,34 @@ static void a_machine_that_is_nobodys_is_told_of_once(void **state)
     sim_close(&sim);
 }
 
+/* A provider that lists more than there is room for: each that is kept is told of, and once how many are not. */
+static void more_than_there_is_room_for_is_said(void **state)
+{
+    enum { GHOSTS = 300, ROOM = 256 };
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 316, true);
+    sim.provider.lists = true;
+    sim_crash(&sim);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, 12 * MS_PER_MIN);
+    const int first = sim.provider.count;
+    for (int i = 0; i < GHOSTS; i++) {
+        struct fake_instance *ghost = &sim.provider.instances[sim.provider.count++];
+        *ghost = (struct fake_instance){.hangs = true, .muted = true, .up_at = INT64_MAX};
+        snprintf(ghost->id, sizeof(ghost->id), "i-%017x", 0xabc000 + i);
+    }
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "lists 44 machines that fill no slot"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, NULL), ROOM + 1);
+    for (int i = 0; i < GHOSTS; i++)
+        sim.provider.instances[first + i].gone = i < 100;
+    sim_run(&sim, 30 * MS_PER_MIN); /* the others are kept by now */
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, "beyond the"), 1);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_MACHINE_ORPHAN, NULL), GHOSTS + 1);
+    sim_close(&sim);
+}
+
 /* A replacement whose termination was not one: the machine is there again. */
 static struct fake_instance *leave_one(struct sim *sim)
 {
@@ -135,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_that_is_nobodys_is_told_of_once),
+        cmocka_unit_test(more_than_there_is_room_for_is_said),
         cmocka_unit_test(one_that_was_let_go_is_ended_where_the_site_says_so),
         cmocka_unit_test(without_the_sites_word_nothing_is_ended),
         cmocka_unit_test(an_end_is_one_when_no_list_has_the_machine),

@@ -47,6 +47,10 @@ struct orphans_part {
     size_t count;
     int under_way; /* calls */
     bool looked;   /* a list, or the answer of an end, came that no turn has written yet */
+    /* Machines of the newest lists that there was no room for; it is said once, until there are none. */
+    char crowd[NAME_MAX_BYTES]; /* the provider whose list had them */
+    int left_out;
+    bool left_out_told;
 };
 
 static void start(struct reconcile *r)
@@ -89,8 +93,11 @@ static struct orphan *find(struct orphans_part *part, const char *provider, cons
 static void note(struct orphans_part *part, const char *provider, const struct provider_listed *listed, bool let_go)
 {
     struct orphan *orphan = find(part, provider, listed->ref, listed->instance_id);
-    if (orphan == NULL && part->count == ORPHANS_MAX)
+    if (orphan == NULL && part->count == ORPHANS_MAX) {
+        text_copy_cut(part->crowd, sizeof(part->crowd), provider);
+        part->left_out++;
         return;
+    }
     if (orphan == NULL) {
         part->list = own_realloc(part->list, part->count + 1, sizeof(*part->list));
         orphan = &part->list[part->count++];
@@ -197,6 +204,8 @@ static void take_list(struct reconcile *r, const struct rcall *call)
     struct db_tx *tx = NULL;
     for (size_t i = 0; i < part->count; i++)
         part->list[i].seen = part->list[i].seen && !text_equal(part->list[i].provider, provider);
+    if (text_equal(part->crowd, provider))
+        part->left_out = 0;
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
         status = compare(tx, &comparing);
@@ -204,6 +213,7 @@ static void take_list(struct reconcile *r, const struct rcall *call)
     if (status != 0)
         return; /* the next list is compared */
     forget_unseen(part, provider);
+    part->left_out_told = part->left_out_told && part->left_out > 0;
     part->looked |= part->count > 0;
     if (call->provider.ops->ends_orphans)
         end_orphans(r, call);
@@ -260,6 +270,15 @@ static int tell_end(struct turn *turn, const struct orphan *orphan)
                 orphan->provider, orphan->error);
 }
 
+static int tell_left_out(struct turn *turn, const struct orphans_part *part)
+{
+    return tell(
+        turn, EVENT_LEVEL_WARN,
+        "provider %s lists %d machines that fill no slot beyond the %d that hpd keeps apart. End those that nobody "
+        "uses, or give hpd an account of its own.",
+        part->crowd, part->left_out, ORPHANS_MAX);
+}
+
 static bool is_to_be_told(const struct orphan *orphan)
 {
     return orphan->lists >= 2 && !orphan->told;
@@ -275,6 +294,8 @@ static int write(struct turn *turn)
     for (size_t i = 0; part->looked && status == 0 && i < part->count; i++)
         if (part->list[i].ended || part->list[i].failed)
             status = tell_end(turn, &part->list[i]);
+    if (part->looked && status == 0 && part->left_out > 0 && !part->left_out_told)
+        status = tell_left_out(turn, part);
     return status;
 }
 
@@ -291,6 +312,7 @@ static void done(struct turn *turn)
             part->list[kept++] = *orphan;
     }
     part->count = part->looked ? kept : part->count;
+    part->left_out_told |= part->looked && part->left_out > 0;
     part->looked = false;
 }
 

@@ -74,6 +74,11 @@ const char *kube_text(const json_t *json, const char *key)
     return text == NULL ? "" : text;
 }
 
+bool kube_list_is_whole(const json_t *list)
+{
+    return kube_text(json_object_get(list, "metadata"), "continue")[0] == '\0';
+}
+
 const json_t *kube_at(const json_t *json, const char *first, const char *second)
 {
     return json_object_get(json_object_get(json, first), second);

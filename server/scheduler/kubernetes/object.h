@@ -99,6 +99,8 @@ bool kube_pod_counts(const struct kube_pod *pod);
 /* Text at a path of keys, "" where there is none. */
 const char *kube_text(const json_t *json, const char *key);
 const json_t *kube_at(const json_t *json, const char *first, const char *second);
+/* Whether the server had no more items than these of the list. */
+bool kube_list_is_whole(const json_t *list);
 
 /* How a node becomes cordoned by owner: a merge patch that says its resource version, so that a change in between is refused. Caller
  * frees. node is its JSON. */

@@ -34,6 +34,9 @@ static int list_pods(struct scheduler *s, struct kube_call *call, const char *na
     const json_t *items = json_object_get(json, "items");
     if (!json_is_array(items))
         return kube_call_fail(call, STATUS_BACKEND, "Kubernetes answered pods without items");
+    if (!kube_list_is_whole(json)) /* the rest would be taken for gone */
+        return kube_call_fail(call, STATUS_TOO_LARGE, "the node has more pods than the %d that are read of one",
+                              PODS_MAX);
     struct pods pods = {.list = own_calloc(json_array_size(items) + 1, sizeof(*pods.list))};
     for (size_t i = 0; i < json_array_size(items); i++)
         if (kube_pod_read(json_array_get(items, i), &pods.list[pods.count]) == 0 &&

@@ -500,6 +500,24 @@ static void test_pods(void **state)
     assert_int_equal(kube_pod_read(none, &pod), STATUS_BACKEND);
 }
 
+static void test_a_list_that_was_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        bool whole;
+    } cases[] = {{"{\"items\":[]}", true},
+                 {"{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[]}", true},
+                 {"{\"metadata\":{\"continue\":\"\"},\"items\":[]}", true},
+                 {"{\"metadata\":{\"continue\":7},\"items\":[]}", true},
+                 {"{\"metadata\":{\"continue\":\"abc\",\"remainingItemCount\":1},\"items\":[]}", false}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_json json_t *json = json_of(cases[i].list);
+        if (kube_list_is_whole(json) != cases[i].whole)
+            fail_msg("case %zu", i);
+    }
+}
+
 /* --- the lines of a watch ------------------------------------------------------------------------------------------- */
 
 static void *keep_node(const json_t *object)
@@ -569,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_labels_of_a_node_are_legal),
         cmocka_unit_test(test_labels_of_ours_are_not_read),
         cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_a_list_that_was_cut),
         cmocka_unit_test(test_watch_lines),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_the_last_20_faults_are_kept),
