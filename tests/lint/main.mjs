@@ -7,7 +7,7 @@ const PLACES = [...PRODUCT_ROOMS, 'migrations', 'bench', 'tests', 'demo', 'mk', 
 const WANTED = /\.(c|h|def|sql|mjs|mk|md|yaml|js|html|service|[1-8])$/;
 const NOT_OURS = new Set(['node_modules', 'corpus', 'data']);
 
-function* walk(root, directory) {
+function* walk(root, directory, wanted = () => true) {
     let entries;
     try {
         entries = readdirSync(directory, { withFileTypes: true });
@@ -16,15 +16,16 @@ function* walk(root, directory) {
     }
     for (const entry of entries) {
         const path = join(directory, entry.name);
-        if (entry.isDirectory() && !NOT_OURS.has(entry.name)) yield* walk(root, path);
-        else if (entry.isFile() && WANTED.test(entry.name)) yield relative(root, path);
+        if (entry.isDirectory() && wanted(entry)) yield* walk(root, path, wanted);
+        else if (entry.isFile() && wanted(entry)) yield relative(root, path);
     }
 }
 
 const root = process.argv[2];
 const files = new Map();
 for (const place of PLACES)
-    for (const path of walk(root, join(root, place))) files.set(path, readFileSync(join(root, path), 'utf8'));
+    for (const path of walk(root, join(root, place), (entry) => (entry.isFile() ? WANTED.test(entry.name) : !NOT_OURS.has(entry.name))))
+        files.set(path, readFileSync(join(root, path), 'utf8'));
 for (const entry of existsSync(root) ? readdirSync(root) : [])
     if (/\.(md|yaml)$/.test(entry)) files.set(entry, readFileSync(join(root, entry), 'utf8'));
 if (files.size === 0) {
@@ -32,7 +33,11 @@ if (files.size === 0) {
     process.exit(1);
 }
 
-const { findings, exceptions } = lint(files);
+const paths = new Set(files.keys());
+for (const place of [...PLACES, 'packaging', 'scripts'])
+    for (const path of walk(root, join(root, place), (entry) => entry.name !== 'node_modules')) paths.add(path);
+
+const { findings, exceptions } = lint(files, [...paths]);
 for (const f of findings) console.log(`${f.path}:${f.line}: ${f.rule}: ${f.message}`);
 const broken = new Set(findings.map((f) => f.rule)).size;
 console.log(`${RULES.length} rules over ${files.size} files: ${findings.length} findings, ${exceptions} exceptions with a reason`);

@@ -3,6 +3,7 @@
 // Only sizes have a way around: a comment that says "lint: long because" and then a reason, in the head of the file for
 // its length, above or inside of a function for the function's.
 import { Source } from './source.mjs';
+import { recipes } from './recipes.mjs';
 import { words } from './words.mjs';
 
 export const PRODUCT_ROOMS = ['base', 'model', 'policy', 'simulate', 'db', 'server', 'api', 'agents', 'cli'];
@@ -331,12 +332,13 @@ export const RULES = [
     { name: 'forbidden', check: forbidden },
     { name: 'head', check: head },
     { name: 'words', check: words },
+    { name: 'recipes', check: recipes },
 ];
 
-// files: Map of path to text. Returns {findings: [{path, line, rule, message}], exceptions}.
-export function lint(files) {
+// files: Map of path to text; paths: of all files, these and others. Returns {findings: [{path, line, rule, message}], exceptions}.
+export function lint(files, paths = [...files.keys()]) {
     const sources = [...files].map(([path, text]) => new Source(path, text)).sort((a, b) => (a.path < b.path ? -1 : 1));
-    const tree = { sources, byPath: new Map(sources.map((s) => [s.path, s])), exceptions: 0 };
+    const tree = { sources, paths, byPath: new Map(sources.map((s) => [s.path, s])), exceptions: 0 };
     const findings = RULES.flatMap(({ name, check }) => [...check(tree)].map((finding) => ({ ...finding, rule: name })));
     findings.sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
     return { findings, exceptions: tree.exceptions };

@@ -20,6 +20,15 @@ const BAD = [
     ['words', 'in a comment', { 'model/a.h': '/* A sight of it. */ // BAD\n' }],
     ['words', 'in a document', { 'README.md': 'It waits for a yes. // BAD\n', 'docs/man/a.8': 'the AWS door // BAD\n' }],
     ['words', 'in the name of a file', { 'tests/e2e/stillborn.test.mjs': '// What this test is for, in enough words. // BAD\n', 'model/book.h': '/* What this file is for, in enough words. */ // BAD\n' }],
+    ['recipes', 'a file that is not there', {
+        'CONTRIBUTING.md': '# Working\n\n## Recipes\n\n**A migration.** `migrations/NNNN_<what>.sql` → the list in `db/migrations.c`. // BAD\n\n## Commits\n',
+        'migrations/0065_operation_cause.sql': '-- What this migration is for, in words.\n',
+    }],
+    ['recipes', 'a file that knows nothing of the example', {
+        'CONTRIBUTING.md': '# Working\n\n## Recipes\n\nEach is a list.\n\n**A migration.** `migrations/NNNN_<what>.sql` → // BAD\n`db/migrations.c`.\n',
+        'migrations/0065_operation_cause.sql': '-- What this migration is for, in words.\n', 'db/migrations.c': 'int x;\n',
+    }],
+    ['recipes', 'a recipe without an example', { 'CONTRIBUTING.md': '## Recipes\n\n**A new kind of thing.** A row in `db/db.c`. // BAD\n', 'db/db.c': 'int x;\n' }],
     ['facts', 'a state read off a message', { 'server/reconcile/a.c': 'void f(void)\n{\n    if (text_starts_with(event->message, "ready -> ")) // BAD\n        g();\n}\n' }],
     ['facts', 'a cause read off a reason', {
         'server/service/a.c': 'void f(void)\n{\n    return strstr(row.reason, "held by") != NULL; // BAD\n}\n',
@@ -180,6 +189,11 @@ const BAD = [
 const GOOD = [
     ['words', 'other meanings of the same letters', { 'db/a.c': '/* Insights: --yes, a notebook, indoors, the wishlist, a way out. */\n' }],
     ['words', 'a migration has the name that it was released with', { 'migrations/0013_apart.sql': '-- What this migration is for, in words.\nSELECT 1;\n' }],
+    ['recipes', 'followed, folders included', {
+        'CONTRIBUTING.md': '## Recipes\n\n**A migration.** `migrations/NNNN_<what>.sql` → the list in\n`db/migrations.c` → the family\'s file in `db/`, run `make quick`.\n\n## Commits\n\n**Small.** `no/such.c`\n',
+        'migrations/0065_operation_cause.sql': '-- What this migration is for, in words.\n', 'db/migrations.c': 'EMBED(migration_0065, "x");\n',
+    }],
+    ['recipes', 'another document', { 'README.md': '## Recipes\n\n**Soup.** `no/such.c`\n' }],
     ['facts', 'two texts, a word of the wire, and who may', {
         'server/reconcile/a.c': 'void f(void)\n{\n    return text_equal(a->reason, b->reason) || text_equal(key, "reason") || node->reason[0] == 0;\n}\n',
         'server/scheduler/slurm/a.c': 'void f(void)\n{\n    return strstr(call->error, "require restart") != NULL;\n}\n',
