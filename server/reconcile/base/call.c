@@ -39,22 +39,32 @@ void reconcile_call_free(struct rcall *call)
     free(call);
 }
 
-struct scheduler_owner reconcile_owner(enum operation_kind kind)
+static enum scheduler_cause cause_of(enum operation_kind kind)
 {
     switch (kind) {
     case OPERATION_KIND_REBOOT:
-        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REBOOT, .note = "the node is being rebooted"};
+        return SCHEDULER_CAUSE_REBOOT;
     case OPERATION_KIND_REPLACE:
-        return (struct scheduler_owner){.request = SCHEDULER_REQUEST_REPLACE, .note = "the node is being replaced"};
+        return SCHEDULER_CAUSE_REPLACE;
     case OPERATION_KIND_UPDATE:
-        return (struct scheduler_owner){.note = "the software is being updated"};
+        return SCHEDULER_CAUSE_UPDATE;
     case OPERATION_KIND_RESET:
-        return (struct scheduler_owner){.note = "a device is being reset"};
+        return SCHEDULER_CAUSE_RESET;
     case OPERATION_KIND_CHECK:
-        return (struct scheduler_owner){.note = "deep health checks"};
+        return SCHEDULER_CAUSE_CHECK;
     default:
-        return (struct scheduler_owner){.note = "the node is being deleted"};
+        return SCHEDULER_CAUSE_DELETE;
     }
+}
+
+struct scheduler_owner reconcile_owner(enum operation_kind kind)
+{
+    const enum scheduler_cause cause = cause_of(kind);
+    return (struct scheduler_owner){.request = kind == OPERATION_KIND_REBOOT    ? SCHEDULER_REQUEST_REBOOT
+                                               : kind == OPERATION_KIND_REPLACE ? SCHEDULER_REQUEST_REPLACE
+                                                                                : SCHEDULER_REQUEST_NONE,
+                                    .note = scheduler_cause_text(cause),
+                                    .cause = cause};
 }
 
 void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner)

@@ -289,7 +289,7 @@ static bool is_mark_of(const struct rnode *node, enum operation_kind kind)
     const struct scheduler_owner owner = reconcile_owner(kind);
     if (owner.request != SCHEDULER_REQUEST_NONE)
         return owner.request == node->request;
-    return reconcile_reason_is_ours(node) && text_equal(node->reason + node->note_at, owner.note);
+    return reconcile_reason_is_ours(node) && node->cause == (uint8_t)owner.cause;
 }
 
 static bool shows_old_mark(const struct decide_item *item)
