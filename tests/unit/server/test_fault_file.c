@@ -182,6 +182,43 @@ static void test_the_example_is_taken(void **state)
     fault_overrides_free(overrides);
 }
 
+/* The lines of HyperPod's own test (ai-on-sagemaker-hyperpod, eks-resiliency.md), in our words, and what its agent was seen to do. */
+static void test_the_same_line_gets_what_hyperpod_gives_it(void **state)
+{
+    static const struct {
+        const char *code, *line;
+        enum action_class ours, hyperpods;
+    } cases[] = {
+        {"xid.74",
+         "NVRM: Xid (PCI:0000:b9:00): 74, pid=<unknown>, name=<unknown>, NVLink: fatal error detected on link 0"
+         "(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
+         ACTION_CLASS_RESET, ACTION_CLASS_REPLACE},
+        {"xid.73", "NVRM: Xid (PCI:0000:b9:00): 73, pid=1234, name=python3, Ch 00000008", ACTION_CLASS_WATCH,
+         ACTION_CLASS_REBOOT},
+        {"xid.31", "NVRM: Xid (PCI:0000:b9:00): 31, pid=1234, name=python3, Ch 00000008", ACTION_CLASS_APP,
+         ACTION_CLASS_APP},
+        {"xid.94", "NVRM: Xid (PCI:0000:b9:00): 94, pid=1234, name=python3, Contained: SM (0x1). RST: No, D-RST: No",
+         ACTION_CLASS_RESET, ACTION_CLASS_WATCH},
+        {"xid.71", "NVRM: Xid (PCI:0000:b9:00): 71, pid=1234, name=python3, Ch 00000008", ACTION_CLASS_REBOOT,
+         ACTION_CLASS_REBOOT},
+        {"xid.79", "NVRM: Xid (PCI:0000:b9:00): 79, pid=<unknown>, name=<unknown>, GPU has fallen off the bus.",
+         ACTION_CLASS_REBOOT, ACTION_CLASS_REBOOT},
+    };
+    struct fault_overrides *overrides = NULL;
+    char error[FAULT_FILE_ERROR_MAX] = "";
+    (void)state;
+    if (fault_file_read("docs/examples/policies/hyperpod.yaml", &overrides, error) != 0)
+        fail_msg("%s", error);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fault_judgement ours = judge(NULL, "", cases[i].code, cases[i].line);
+        struct fault_judgement theirs = judge(overrides, "", cases[i].code, cases[i].line);
+        if (ours.action != cases[i].ours || theirs.action != cases[i].hyperpods)
+            fail_msg("%s: %s, and with the document %s", cases[i].code, action_class_text(ours.action),
+                     action_class_text(theirs.action));
+    }
+    fault_overrides_free(overrides);
+}
+
 static void test_how_many(void **state)
 {
     (void)state;
@@ -199,8 +236,11 @@ static void test_how_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_it_takes),   cmocka_unit_test(test_an_empty_file_says_nothing),
-        cmocka_unit_test(test_what_it_refuses), cmocka_unit_test(test_the_example_is_taken),
+        cmocka_unit_test(test_what_it_takes),
+        cmocka_unit_test(test_an_empty_file_says_nothing),
+        cmocka_unit_test(test_what_it_refuses),
+        cmocka_unit_test(test_the_example_is_taken),
+        cmocka_unit_test(test_the_same_line_gets_what_hyperpod_gives_it),
         cmocka_unit_test(test_how_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
