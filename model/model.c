@@ -60,7 +60,7 @@ bool node_waits_for_person(const struct node *node, enum node_recovery recovery,
     if (node->state == NODE_STATE_FAILED)
         return true;
     if (node->state == NODE_STATE_HELD)
-        return recovery == NODE_RECOVERY_NONE ||
+        return recovery == NODE_RECOVERY_NONE || attention == ATTENTION_DECIDED ||
                (node->person_hold != 0 && node->person_hold_row == node->instance_row);
     if (paused && (attention == ATTENTION_DECIDED || attention == ATTENTION_DOWNED))
         return false;

@@ -114,14 +114,14 @@ struct instance_group {
     int64_t created_at;
 };
 
-/* Why people should look at a node although it is in service. */
+/* Why people should look at a node although it is in service, or held without being a person's. */
 #define ATTENTION_LIST(X)                                                                                 \
     X(NONE, "")                                                                                           \
     X(HELD, "held")         /* somebody else holds it in the scheduler */                                 \
     X(DOWNED, "downed")     /* the scheduler took it out by itself, and hears it again */                 \
     X(KEPT_OUT, "kept-out") /* the scheduler keeps it out: a job's end failed, its daemon is not heard */ \
     X(UNHEARD, "unheard")   /* its agent is silent */                                                     \
-    X(DECIDED, "decided")   /* the policy leaves what was seen to a person */
+    X(DECIDED, "decided")   /* the policy leaves what was seen to a person; of a held node: its image */
 enum attention {
 #define X(SYMBOL, text) ATTENTION_##SYMBOL,
     ATTENTION_LIST(X)

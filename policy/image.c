@@ -2,7 +2,8 @@
  * An image that is at fault: machines that were launched from one image lack, since their boot, the software that a new machine needs to take
  * work (the trait OF_AN_IMAGE), and so many of them show the same that it is none of theirs. What a dead device shows too is no image's.
  *
- * They are held, those that were in service before like the new ones, with the image's name. None is rebooted or replaced for it: a reboot
+ * They are held, those that were in service before like the new ones, with the image's name, or without one where none is known: else each
+ * of them would be a person's for the same cause. None is rebooted or replaced for it: a reboot
  * brings up the same image, and a new machine would have it, too. For the same reason nothing else of a group that wants that image is
  * replaced meanwhile. A node that works again is given back as any other.
  */
@@ -77,14 +78,18 @@ static void hold(const struct policy_snapshot *snapshot, struct candidate *candi
     struct policy_outcome outcome = {.action = ACTION_HOLD, .rule = RULE_IMAGE_HOLD, .refused = ACTION_REBOOT};
     struct ledger ledger;
     policy_ledger(snapshot, candidate->node, decision->device, &ledger);
-    policy_say(outcome.refused_why, sizeof(outcome.refused_why),
-               "a reboot brings up the same image, and a new machine would have it, too");
+    const char *image = text_or_empty(candidate->node->image);
+    bool known = image[0] != '\0';
+    policy_say(outcome.refused_why, sizeof(outcome.refused_why), "%s",
+               known ? "a reboot brings up the same image, and a new machine would have it, too"
+                     : "a reboot brings up the same software");
     say_what_it_shows(snapshot, candidate);
     policy_add(decision,
-               "%" PRId64
-               " machines with the image %s show it since their boot. The image is the likely cause: none of them is "
-               "rebooted or replaced for it. Give the group another image.",
-               of_image, candidate->node->image);
+               "%" PRId64 " machines %s%s show it since their boot. %s is the likely cause: none of them is "
+               "rebooted or replaced for it. %s.",
+               of_image, known ? "with the image " : "without a known image", image,
+               known ? "The image" : "What they were installed from",
+               known ? "Give the group another image" : "Repair their software, or give the group an image");
     candidate->limited = candidate->lasting = candidate->weak = candidate->unproven = false;
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);
     if (decision->action == ACTION_HOLD)
@@ -108,12 +113,13 @@ void policy_hold_image(const struct policy_snapshot *snapshot, struct candidate 
     for (size_t i = 0; i < count; i++) {
         struct candidate *candidate = &candidates[i];
         const char *image = text_or_empty(candidate->node->image);
-        if (!candidate->present || !candidate->lacking || image[0] == '\0')
+        if (!candidate->present || !candidate->lacking)
             continue;
         int64_t of_image = count_of_image(snapshot, candidates, count, candidate->decision.code, image);
         if (of_image < least_of(snapshot, candidate->node))
             continue;
-        if (candidate->node->person_hold == NULL && text_equal(image, text_or_empty(snapshot->group.image)))
+        bool wanted = image[0] != '\0' && text_equal(image, text_or_empty(snapshot->group.image));
+        if (candidate->node->person_hold == NULL && wanted)
             *ret_image = image;
         if (may_be_held(snapshot, candidate))
             hold(snapshot, candidate, of_image);

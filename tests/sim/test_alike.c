@@ -82,6 +82,7 @@ static void machines_of_an_image_that_is_at_fault_are_held(void **state)
         struct sim_reading held = sim_read(&sim, name);
         assert_int_equal(held.decision.rule, RULE_IMAGE_HOLD);
         assert_non_null(strstr(held.decision.sentence, "machines with the image v1"));
+        assert_true(node_waits_for_person(&held.row, NODE_RECOVERY_AUTOMATIC, false));
     }
     sim_run(&sim, 12 * MS_PER_HOUR);
     assert_int_equal(sim.provider.reboots + sim.provider.terminations, 0);

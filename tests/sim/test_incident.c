@@ -437,6 +437,31 @@ static void restarts_of_a_place_do_not_count_against_its_machines(void **state)
     sim_close(&sim);
 }
 
+/* Others of its place are still dark, and this one restarts again and again: that is its own. */
+static void who_keeps_restarting_meanwhile_does_so_by_itself(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 237);
+    sim_run(&sim, MS_PER_HOUR);
+    mute(&sim, 2, 4, true);
+    restart_under_slurm(&sim, 1, 4);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(newest(&sim).id, 1);
+    assert_int_equal(newest(&sim).ended_at, 0);
+    assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out); /* with the others, and given back */
+    int returns = 0;
+    for (; returns < 8 && !fake_scheduler_find(&sim.scheduler, "gpu-1")->out; returns++) {
+        restart_under_slurm(&sim, 1, 1);
+        sim_run(&sim, 20 * MS_PER_MIN);
+    }
+    assert_int_equal(newest(&sim).ended_at, 0);
+    assert_int_equal(returns, 3); /* the third of its own is a person's */
+    assert_int_equal(sim_read(&sim, "gpu-1").row.attention, ATTENTION_DOWNED);
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_chassis_of_two_that_restarts_is_one_event),
         cmocka_unit_test(a_line_of_power_is_one_event),
         cmocka_unit_test(restarts_of_a_place_do_not_count_against_its_machines),
+        cmocka_unit_test(who_keeps_restarting_meanwhile_does_so_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,10 +274,9 @@ static int hold_node(struct apply *a, const struct decision *d)
 {
     char reason[REASON_MAX_BYTES];
     out_reason(d, reason);
-    /* A person has the node in hand: nothing is changed about it. */
-    if (d->gates[GATE_OWNER].result == GATE_RESULT_FAILED)
-        return 0;
-    if (a->row.state != NODE_STATE_READY && a->row.state != NODE_STATE_VERIFYING && a->row.state != NODE_STATE_HELD)
+    const enum node_state state = a->row.state;
+    bool by_person = d->gates[GATE_OWNER].result == GATE_RESULT_FAILED; /* nothing is changed about it */
+    if (by_person || (state != NODE_STATE_READY && state != NODE_STATE_VERIFYING && state != NODE_STATE_HELD))
         return 0;
     a->row.retry_at = d->action == ACTION_HOLD ? d->retry_at : 0;
     if (is_for_person(d) && !only_repeats_hold(d)) {
@@ -286,9 +285,12 @@ static int hold_node(struct apply *a, const struct decision *d)
         a->row.person_hold = d->id;
         a->row.person_hold_row = a->row.instance_row;
     }
-    if (a->row.state == NODE_STATE_HELD && text_equal(a->row.reason, reason))
-        return write_row(a);
-    return move_node(a, NODE_STATE_HELD, reason);
+    bool stays = state == NODE_STATE_HELD && text_equal(a->row.reason, reason);
+    int status = stays ? write_row(a) : move_node(a, NODE_STATE_HELD, reason);
+    enum attention attention = d->rule == RULE_IMAGE_HOLD ? ATTENTION_DECIDED : ATTENTION_NONE;
+    a->unwritten = a->unwritten || a->row.attention != attention;
+    a->row.attention = attention;
+    return status;
 }
 
 static bool may_be_repaired(const struct apply *a)

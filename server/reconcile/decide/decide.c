@@ -233,6 +233,7 @@ struct absences {
     int64_t since, count;
     int64_t around_ms; /* so long before and after its part in an incident a return belongs to that */
     struct incident_node shared[SHARED_MAX];
+    bool left_out[SHARED_MAX]; /* one return belongs to it already */
     size_t shared_count;
 };
 
@@ -243,16 +244,27 @@ static int take_shared(const void *row, void *arg)
     return absences->shared_count == SHARED_MAX;
 }
 
-/* Its rack restarted, and it with the others: that is one event of the rack, and says nothing about this machine. */
-static bool is_of_incident(const struct absences *absences, int64_t at)
+/* Its rack restarted, and it with the others: that is one event of the rack, and says nothing about this machine. A machine that restarts
+ * again and again meanwhile does so by itself. */
+static bool is_of_incident(struct absences *absences, int64_t at)
 {
     for (size_t i = 0; i < absences->shared_count; i++) {
         const struct incident_node *shared = &absences->shared[i];
-        if (at >= shared->since - absences->around_ms &&
-            (shared->back_at == 0 || at <= shared->back_at + absences->around_ms))
-            return true;
+        if (absences->left_out[i] || at < shared->since - absences->around_ms ||
+            (shared->back_at != 0 && at > shared->back_at + absences->around_ms))
+            continue;
+        absences->left_out[i] = true;
+        return true;
     }
     return false;
+}
+
+static bool is_first_of_incident(const struct absences *absences, int64_t incident_id)
+{
+    for (size_t i = 0; i < absences->shared_count; i++)
+        if (absences->shared[i].incident_id == incident_id)
+            return !absences->left_out[i];
+    return true;
 }
 
 static int count_absence(const void *row, void *arg)
@@ -272,12 +284,15 @@ static int read_absences(const struct reconcile *r, struct db_tx *tx, const stru
     const struct db_operation_filter releases = {.node_id = item->node->id, .state = -1, .kind = &kind};
     struct absences absences = {.since = since, .around_ms = r->deps.settings.policy.incident_window_ms};
     *ret_count = 0;
-    if (item->last_operation.id == 0 || item->node->incident != NULL) /* this absence is not its own either */
+    if (item->last_operation.id == 0)
         return 0;
     int status = db_incident_of_node(tx, item->node->id, since - MS_PER_HOUR, take_shared, &absences);
     if (status >= 0)
         status = db_operation_list(tx, &releases, count_absence, &absences);
-    *ret_count = absences.count;
+    const struct policy_incident *incident = reconcile_incident_of(item->node);
+    bool of_incident =
+        incident != NULL && is_first_of_incident(&absences, incident->id); /* this one is not its own either */
+    *ret_count = of_incident ? 0 : absences.count;
     return status < 0 ? status : 0;
 }
 

@@ -43,6 +43,8 @@ static void test_what_waits_for_a_person(void **state)
         {{.state = NODE_STATE_HELD}, false, NULL}, /* by a budget, or hours */
         {{.state = NODE_STATE_HELD, .person_hold = 7, .person_hold_row = 3, .instance_row = 3}, true, NULL},
         {{.state = NODE_STATE_HELD, .person_hold = 7, .person_hold_row = 3, .instance_row = 4}, false, NULL},
+        {{.state = NODE_STATE_HELD, .attention = ATTENTION_DECIDED}, true, "decided"}, /* its image */
+        {{.state = NODE_STATE_HELD, .attention = ATTENTION_DECIDED, .opted_out = true}, false, "decided"},
         {{.state = NODE_STATE_READY, .attention = ATTENTION_HELD}, false, "held"},
         {{.state = NODE_STATE_READY, .attention = ATTENTION_UNHEARD}, true, "unheard"},
         {{.state = NODE_STATE_READY, .attention = ATTENTION_DECIDED}, true, "decided"},
