@@ -6,34 +6,18 @@
 
 /* --- signals ------------------------------------------------------------------------------------- */
 
-/* What is at the other end of a node's cables: links that are down or flap (a switch), no way out, supplies that have no
- * power and heat that ends the machine (a rack's line, its cooling). What a job or an installation may cause is not here. */
-static const struct {
-    const char *code;
-    enum incident_cause cause;
-    bool event; /* it happened, and nothing takes it back (agents/checks/check.h) */
-} outage_codes[] = {
-    {"net.link.down", INCIDENT_CAUSE_NETWORK, false},        {"net.link.flapping", INCIDENT_CAUSE_NETWORK, true},
-    {"net.route.missing", INCIDENT_CAUSE_NETWORK, false},    {"net.ib.port-down", INCIDENT_CAUSE_NETWORK, false},
-    {"net.ib.flapping", INCIDENT_CAUSE_NETWORK, true},       {"efa.port.down", INCIDENT_CAUSE_NETWORK, false},
-    {"efa.port.flapping", INCIDENT_CAUSE_NETWORK, true},     {"efa.unresponsive", INCIDENT_CAUSE_NETWORK, true},
-    {"node.power.supply", INCIDENT_CAUSE_POWER, false},      {"nvidia.clock.power-brake", INCIDENT_CAUSE_POWER, false},
-    {"kernel.thermal.critical", INCIDENT_CAUSE_POWER, true},
-};
-
 bool policy_outage_signal_of(const struct policy_settings *settings, const struct verdict *verdict,
                              struct policy_outage_signal *ret_signal)
 {
-    for (size_t i = 0; i < ARRAY_LEN(outage_codes); i++)
-        if (text_equal(outage_codes[i].code, verdict->code)) {
-            int64_t lasts = settings->incident_window_ms + settings->incident_settle_ms;
-            *ret_signal =
-                (struct policy_outage_signal){.at = verdict->received_at,
-                                              .until = outage_codes[i].event ? verdict->received_at + lasts : INT64_MAX,
-                                              .cause = outage_codes[i].cause};
-            return true;
-        }
-    return false;
+    bool power = fault_has_trait(verdict->code, FAULT_TRAIT_POWER_OUTAGE);
+    if (!power && !fault_has_trait(verdict->code, FAULT_TRAIT_NETWORK_OUTAGE))
+        return false;
+    bool event = fault_has_trait(verdict->code, FAULT_TRAIT_EVENT);
+    int64_t lasts = settings->incident_window_ms + settings->incident_settle_ms;
+    *ret_signal = (struct policy_outage_signal){.at = verdict->received_at,
+                                                .until = event ? verdict->received_at + lasts : INT64_MAX,
+                                                .cause = power ? INCIDENT_CAUSE_POWER : INCIDENT_CAUSE_NETWORK};
+    return true;
 }
 
 bool policy_incident_is_settled(const struct policy_settings *settings, int64_t nodes, int64_t affected)

@@ -66,7 +66,7 @@ bool fault_bars_launch(const char *code);
 /* What is broken when this code is seen; also for codes that no table has ("xid.999" is a GPU's). */
 enum fault_class fault_class_of(const char *code);
 
-/* What else is known of codes (trait.def). The policy compares codes here, and outage signals in incident.c. */
+/* What else is known of codes (trait.def). The policy compares codes here alone. */
 enum fault_trait {
     FAULT_TRAIT_OF_A_PLACE, /* many nodes may show it for one reason that is no node's: heat, a line, a file server, a switch */
     FAULT_TRAIT_TESTED_ALONE, /* a failed deep test that one node can run again */
@@ -77,6 +77,9 @@ enum fault_trait {
     FAULT_TRAIT_JOB_FAILED,
     FAULT_TRAIT_STRAGGLER,
     FAULT_TRAIT_OF_AN_IMAGE,      /* software that an image has or lacks; no broken device shows it */
+    FAULT_TRAIT_NETWORK_OUTAGE,   /* a switch, or another thing at the end of its cables, may be down … */
+    FAULT_TRAIT_POWER_OUTAGE,     /* … or the power or cooling of a rack */
+    FAULT_TRAIT_EVENT,            /* such a one that has happened once */
     FAULT_TRAIT_ANSWERED_BY_TEST, /* such a report, until a deep check has passed */
     FAULT_TRAIT_DRIVER_WORD,      /* its line is what the driver itself asks for */
 };
