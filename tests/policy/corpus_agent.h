@@ -64,6 +64,9 @@ struct live_node {
     enum operation_kind kind;
     int64_t begins_at, ends_at, verified_at;
     char op_code[CODE_MAX_BYTES], op_device[DEVICE_MAX_BYTES];
+    struct policy_person_hold hold; /* at 0: none; of hold_instance, another one is another machine */
+    char hold_code[CODE_MAX_BYTES], hold_device[DEVICE_MAX_BYTES];
+    int64_t hold_instance;
     struct policy_incident incident;
     bool has_incident;
     char place[TOPOLOGY_NAME_MAX_BYTES];

@@ -278,6 +278,32 @@ static inline bool live_is_sick(struct live *live, const struct live_node *node)
     return false;
 }
 
+static inline bool live_person_holds(const struct live_node *node)
+{
+    return node->hold.at > 0 && node->hold_instance == node->instance;
+}
+
+/* As hold_node and work_person_holds of the server: a decision that leaves it to a person stands until that is repaired. */
+static inline void live_leave_to_person(struct live *live, struct live_node *node, const struct decision *d)
+{
+    if (d->rule == RULE_HOLD_STANDS || (d->rule == RULE_SHARED_SINCE && d->evidence_count == 0))
+        return;
+    int64_t at = live_person_holds(node) ? node->hold.at : live->now;
+    text_copy_cut(node->hold_code, sizeof(node->hold_code), d->code);
+    text_copy_cut(node->hold_device, sizeof(node->hold_device), d->device);
+    node->hold = (struct policy_person_hold){.code = node->hold_code, .device = node->hold_device, .at = at};
+    node->hold_instance = node->instance;
+}
+
+static inline void live_end_hold(struct live_node *node)
+{
+    bool cause = strcmp(node->op_code, node->hold_code) == 0 && strcmp(node->op_device, node->hold_device) == 0;
+    if (live_person_holds(node) && !cause)
+        node->state = NODE_STATE_HELD;
+    else
+        node->hold.at = 0;
+}
+
 static inline void live_carry_on(struct live *live, struct live_node *node)
 {
     struct policy_repair *repair = node->repair_count > 0 ? &node->repairs[node->repair_count - 1] : NULL;
@@ -317,6 +343,8 @@ static inline void live_carry_on(struct live *live, struct live_node *node)
     repair->no_return = gone && node->kind == OPERATION_KIND_REBOOT;
     node->busy = false;
     node->state = repair->succeeded ? NODE_STATE_READY : NODE_STATE_HELD;
+    if (repair->succeeded)
+        live_end_hold(node);
 }
 
 /* --- what the policy sees ----------------------------------------------------------------------------------------- */
@@ -354,6 +382,7 @@ static inline struct policy_node live_see(struct live *live, struct live_node *n
         .switched_off = node->has_slurm && seen->switched_off,
         .maintenance = node->has_slurm && seen->maintenance,
         .reserved = node->has_slurm && seen->reserved,
+        .person_hold = live_person_holds(node) ? &node->hold : NULL,
         .external_drain = node->has_slurm && seen->drained && !asked && !text_starts_with(seen->reason, "holdfast:"),
         .scheduler_reason = node->has_slurm ? seen->reason : "",
         .incident = node->has_incident ? &node->incident : NULL,
@@ -529,6 +558,8 @@ static inline void live_decide(struct live *live)
             live_begin(live, node, d);
         else if (d->action == ACTION_SUPPORT || d->action == ACTION_HOLD || d->action == ACTION_MARK)
             node->state = NODE_STATE_HELD;
+        if (d->action == ACTION_SUPPORT && !node->busy)
+            live_leave_to_person(live, node, d);
     }
     for (size_t n = 0; n < count; n++) {
         struct live_node *node = &live->nodes[n];
