@@ -376,7 +376,7 @@ static void print_other_nodes(const struct page *page)
     static const struct cli_column columns[] = {{"COUNT", "count"}, {"NODES", "nodes"}, {"WHY", "why"}};
     struct node_groups others;
     auto_json json_t *rows = json_array();
-    node_groups_make(page->nodes, false, NULL, &others);
+    node_groups_make(page->nodes, false, page->asked, &others); /* those wait for you, above */
     for (size_t i = 0; i < others.count && i < PAGE_ROWS; i++) {
         json_t *row = json_object();
         autofree char *names = node_group_names(&others.groups[i]);

@@ -56,7 +56,7 @@ static size_t print_verbs(FILE *f, const char *noun)
         const struct cli_verb *v = &cli_verbs[i];
         if (noun != NULL && !text_equal(v->noun, noun))
             continue;
-        snprintf(left, sizeof(left), "%s %s %s", v->noun, v->verb, v->arguments);
+        snprintf(left, sizeof(left), "%s%s%s %s", v->noun, *v->verb == 0 ? "" : " ", v->verb, v->arguments);
         fprintf(f, "  %-30s  %s\n", left, v->help);
         count++;
     }
@@ -211,7 +211,7 @@ static int take_arguments(struct cli *cli, const struct cli_verb *verb, const ch
     int used = *verb->verb == 0 ? 1 : 2;
     int left = count - used;
     if (left < verb->arguments_min)
-        return cli_usage(cli, "%s %s needs %s", verb->noun, verb->verb, verb->arguments);
+        return cli_usage(cli, "%s%s%s needs %s", verb->noun, *verb->verb == 0 ? "" : " ", verb->verb, verb->arguments);
     if (left > verb->arguments_max)
         return cli_usage(cli, "%s%s%s does not take \"%s\"; add --help to see what it takes", verb->noun,
                          *verb->verb == 0 ? "" : " ", verb->verb, words[used + verb->arguments_max]);

@@ -228,7 +228,7 @@ const struct cli_verb cli_verbs[] = {
     {"ca", "", "", 0, 0, 0, cli_ca, "the server's own certificate, for AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS"},
     {"doctor", "", "", 0, 0, 0, cli_doctor, "what is misconfigured, each with the command that fixes it"},
     {"support-bundle", "", "[FILE]", 0, 1, 0, cli_support_bundle,
-     "collect diagnostic data in one JSON file, without secrets, as one JSON file without secrets"},
+     "collect diagnostic data in one JSON file, without secrets"},
     {"top", "", "", 0, 0, 0, cli_top, "all clusters on one page, kept up to date: how each stands, and what goes on"},
     {"login", "", "URL", 1, 1, CLI_BIT(NAME) | CLUSTER, cli_login,
      "keep a server and its token as a context; asks for the token, or reads it from a pipe"},

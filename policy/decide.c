@@ -239,10 +239,11 @@ static void evaluate_loss(const struct policy_snapshot *snapshot, struct candida
     decision->fault = FAULT_CLASS_UNREACHABLE;
     const struct policy_jobs jobs = policy_jobs(&snapshot->settings, decision->fault, URGENCY_NOW);
     policy_jobs_put(&jobs, decision);
-    policy_say(decision->sentence, sizeof(decision->sentence),
-               "Nobody hears the node: its agent was last heard at %s and the scheduler gets no answer either.%s%s%s",
-               policy_time(node->last_heartbeat_at, time), node->incident != NULL ? "" : " ",
-               node->incident != NULL ? "" : outcome.because, node->incident != NULL ? "" : ".");
+    policy_say(
+        decision->sentence, sizeof(decision->sentence),
+        "The node cannot be reached: its agent was last seen at %s, and the scheduler gets no answer either.%s%s%s",
+        policy_time(node->last_heartbeat_at, time), node->incident != NULL ? "" : " ",
+        node->incident != NULL ? "" : outcome.because, node->incident != NULL ? "" : ".");
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
     candidate->shared = true;
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);
@@ -327,12 +328,14 @@ static void evaluate_silence(const struct policy_snapshot *snapshot, struct cand
     decision->fault = FAULT_CLASS_UNREACHABLE;
     policy_rule(decision, ACTION_WATCH, RULE_NO_VERDICT);
     policy_say(decision->sentence, sizeof(decision->sentence),
-               "The agent was last heard at %s: nobody looks at this node, so its health is unknown.",
+               "The agent was last seen at %s. The node's health is unknown until it reports again.",
                policy_time(node->last_heartbeat_at, time));
     if (!node->has_scheduler)
-        policy_say(why, sizeof(why), "no scheduler holds the node, and one silent witness is not enough");
+        policy_say(why, sizeof(why),
+                   "no scheduler holds the node, and a missing agent alone is no reason for a repair");
     else if (!node->scheduler_known)
-        policy_say(why, sizeof(why), "the scheduler cannot be asked, and one silent witness is not enough");
+        policy_say(why, sizeof(why),
+                   "the scheduler cannot be asked, and a missing agent alone is no reason for a repair");
     else if (node->maintenance)
         policy_say(why, sizeof(why), "the scheduler has it in a maintenance, in which people may work on it");
     else if (node->reserved)

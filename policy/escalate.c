@@ -132,7 +132,7 @@ static struct policy_outcome first_reboot(const struct policy_snapshot *snapshot
     char span[POLICY_SPAN_MAX];
     policy_span(snapshot->settings.repeat_window_ms, span);
     bool of_device = lead->verdict != NULL && lead->verdict->device[0] != '\0';
-    policy_say(outcome.because, sizeof(outcome.because), "%s%s, number %d of at most %d%s in %s",
+    policy_say(outcome.because, sizeof(outcome.because), "%s%s (%d of %d allowed%s in %s)",
                no_reset != NULL ? no_reset : "",
                no_reset != NULL ? ", so a reboot of the node is due" : "A reboot is due", ledger->reboots + 1,
                snapshot->settings.reboots_max, of_device ? " for this device" : "", span);
@@ -262,7 +262,7 @@ static struct policy_outcome reset_or_more(const struct policy_snapshot *snapsho
     outcome.action = ACTION_RESET;
     outcome.refused = ACTION_REBOOT;
     policy_say(outcome.because, sizeof(outcome.because),
-               "A reset of the GPU is due, number %d of at most %d for this device in %s", ledger->resets + 1,
+               "A reset of the GPU is due (%d of %d allowed for this device in %s)", ledger->resets + 1,
                settings->resets_max, policy_span(settings->repeat_window_ms, span));
     text_copy_cut(outcome.refused_why, sizeof(outcome.refused_why),
                   "a reset may clear it; one that fails, or a fault that comes back, is for a reboot");

@@ -521,7 +521,7 @@ static bool is_silent(const struct policy_explanation_input *input)
 static void explain_not_seen(const struct policy_explanation_input *input, struct policy_explanation *out)
 {
     char at[POLICY_TIME_MAX], span[POLICY_SPAN_MAX], next[POLICY_TIME_MAX];
-    say(out, "Its agent was last heard at %s, %s ago: nobody looks at this node, so nothing can be found on it.",
+    say(out, "Its agent was last seen at %s, %s ago. Nothing can be found on the node until it reports again.",
         policy_time(input->last_heartbeat_at, at), ago(input, input->last_heartbeat_at, span));
     if (input->decision_stands && input->decision->refused_why[0] != '\0')
         say(out, "It is not touched for that: %s.", input->decision->refused_why);

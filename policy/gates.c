@@ -204,8 +204,8 @@ static bool approval_lets(const struct policy_snapshot *snapshot, const struct p
                        noun(outcome->action), policy_time(answered_at, time));
         wait_for_word(outcome, RULE_APPROVAL_EXPIRED, why, 0, decision);
     } else {
-        policy_say(why, sizeof(why), "the mode of %s faults is approve: the %s needs a person's approval",
-                   fault_class_text(decision->fault), noun(outcome->action));
+        policy_say(why, sizeof(why), "the %s needs a person's approval (the mode of %s faults is approve)",
+                   noun(outcome->action), fault_class_text(decision->fault));
         wait_for_word(outcome, RULE_APPROVAL_NEEDED, why, waiting && in_time ? approval->expires_at : 0, decision);
     }
     return false;

@@ -327,7 +327,8 @@ int config_read_file(struct config *config, const char *path, char ret_error[CON
     size_t len;
     int rc = file_read(path, CONFIG_FILE_BYTES_MAX, &data, &len);
     if (rc != 0) {
-        snprintf(ret_error, CONFIG_ERROR_MAX, "%s: %s", path, status_meaning(rc));
+        const char *why = rc == STATUS_NOT_FOUND ? "no such file" : status_meaning(rc);
+        snprintf(ret_error, CONFIG_ERROR_MAX, "%s: %s", path, why);
         return rc;
     }
     auto_json json_t *root = NULL;

@@ -78,7 +78,7 @@ static int apply_notes(struct apply *a, uint8_t notes)
         a->row.cordoned = a->unwritten = true;
     if (notes & NOTE_SILENT)
         status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SILENT, a->node, NULL,
-                            "the agent has not been heard for %" PRId64 " s: no verdict about this node",
+                            "agent not seen for %" PRId64 " s: the node's health is unknown",
                             (a->turn->now - a->node->silent_since) / MS_PER_S);
     if (status == 0 && (notes & NOTE_UNDECIDED))
         status = turn_event(a->turn, EVENT_LEVEL_ERROR, EVENT_KIND_VERDICT_UNDECIDED, a->node, NULL,

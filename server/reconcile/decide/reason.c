@@ -139,7 +139,7 @@ static enum attention say_attention(const struct decide_item *item, char ret_rea
         return ATTENTION_DOWNED;
     }
     if (item->health == HEALTH_UNKNOWN && node->silent_since > 0) {
-        snprintf(ret_reason, REASON_MAX_BYTES, "agent silent since %s", clock_format(node->silent_since, at));
+        snprintf(ret_reason, REASON_MAX_BYTES, "agent not seen since %s", clock_format(node->silent_since, at));
         return ATTENTION_UNHEARD;
     }
     if (item->has_decision && reconcile_is_for_people(&item->decision)) {

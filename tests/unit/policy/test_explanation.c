@@ -168,11 +168,11 @@ static void unheard(void **state)
     input.last_heartbeat_at = NOW - 40 * MINUTE;
     decide(ACTION_WATCH, RULE_NO_VERDICT, "The agent was last heard then.");
     text_copy_cut(decision.refused_why, sizeof(decision.refused_why), "the scheduler still hears the node");
-    assert_told(EXPLANATION_NOT_SEEN,
-                "Its agent was last heard at 2026-11-20 11:20:00 UTC, 40 min ago: nobody looks at this node, so "
-                "nothing can be found "
-                "on it. It is not touched for that: the scheduler still hears the node.",
-                "systemctl status hp-agent");
+    assert_told(
+        EXPLANATION_NOT_SEEN,
+        "Its agent was last seen at 2026-11-20 11:20:00 UTC, 40 min ago. Nothing can be found on the node until it "
+        "reports again. It is not touched for that: the scheduler still hears the node.",
+        "systemctl status hp-agent");
     begin();
     input.last_heartbeat_at = 0;
     assert_told(EXPLANATION_NEVER_SEEN,
