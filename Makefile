@@ -42,6 +42,7 @@ ROOM_LIBS = $(foreach room,$(ROOMS),$(BUILD)/lib$(room).a)
 
 LIBS_base := -lm -lgnutls -lnettle -ljansson -lyaml -lpcre2-8 -lexpat -lssh2 -lhs
 LIBS_http := -lcurl
+COMMA := ,
 
 .PHONY: all
 all: $(BUILD)/hpd $(BUILD)/hpctl $(BUILD)/hp-agent $(BUILD)/hprun $(BUILD)/hp-auto-resume $(BUILD)/holdfast_auto_resume.so
@@ -89,6 +90,12 @@ $(BUILD)/hpctl: $(BUILD)/cli/main.o $(BUILD)/libcli.a $(BUILD)/libsimulate.a $(B
 	$(call link,$^,$(LIBS_http) $(LIBS_base))
 $(BUILD)/hp-agent: $(BUILD)/agents/node/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_base))
+
+# For nodes that may install nothing: it needs libc alone, and GnuTLS where it speaks https. One without libc could load neither GnuTLS nor NVML.
+.PHONY: static-agent
+static-agent: $(BUILD)/hp-agent-static
+$(BUILD)/hp-agent-static: $(BUILD)/agents/node/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
+	$(call link,$^,-s -lm -Wl$(COMMA)-Bstatic -lnettle -ljansson -lexpat -Wl$(COMMA)-Bdynamic)
 
 $(BUILD)/hp-auto-resume: $(BUILD)/agents/slurm/main.o $(BUILD)/libagents.a $(BUILD)/libpolicy.a $(BUILD)/libmodel.a $(BUILD)/libbase.a
 	$(call link,$^,$(LIBS_http) $(LIBS_base))

@@ -6,7 +6,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { hpdPath, root } from './lib/programs.mjs';
+import { Local } from './lib/local.mjs';
+import { agentService, hpdPath, root } from './lib/programs.mjs';
 
 const prefix = mkdtempSync(join(tmpdir(), 'holdfast-install.'));
 const units = join(prefix, 'lib/systemd/system');
@@ -63,6 +64,24 @@ test('published scripts find by a directory of HyperPod that --auto-resume is th
   run('uninstall');
   assert.ok(!existsSync(join(dest, 'opt/sagemaker_cluster')));
   rmSync(dest, { recursive: true });
+});
+
+// Of the objects that are built already, whatever their flags were.
+const build = join(root, 'build');
+const objects = ['agents/node/main.o', ...['agents', 'policy', 'model', 'base'].map((name) => `lib${name}.a`)].map((name) => join(build, name));
+const archives = ['nettle', 'jansson', 'expat'].map((name) => `lib${name}.a`).filter((name) => execFileSync('gcc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim() === name);
+const cannot = archives.length > 0 ? `no ${archives.join(', ')} on this machine` : objects.every((file) => existsSync(file)) ? false : 'build/ has no objects of the agent';
+
+test('the agent for nodes that may install nothing needs libc alone, and reports', { skip: cannot, timeout: 300000 }, async (t) => {
+  execFileSync('make', ['-C', root, '-s', ...objects.flatMap((file) => ['-o', file.replace(`${root}/`, '')]), 'static-agent', 'BUILD=build']);
+  const program = join(build, 'hp-agent-static');
+  const needed = [...execFileSync('readelf', ['-d', program], { encoding: 'utf8' }).matchAll(/NEEDED.*\[(.*)\]/g)].map(([, name]) => name);
+  assert.deepEqual(needed.filter((name) => !/^(libc|libm|ld-linux.*)\.so/.test(name)), []);
+  const world = new Local({ service: { ...agentService, command: [program, ...agentService.command.slice(1)] } });
+  t.after(() => world.end());
+  await world.start();
+  await world.create(1);
+  await world.ready(120000);
 });
 
 test('nothing is left when it is taken away', () => {
