@@ -218,7 +218,7 @@ test('a command line in a sentence has a verb and options that exist, and what o
 
 test('a command that a program, the console, an alert or the API\'s document names exists', () => {
   const verbs = new Map();
-  for (const [, noun, verb] of spawnSync(hpctlPath, ['--help'], { encoding: 'utf8' }).stdout.matchAll(/^ {2}([a-z][a-z-]*) ([a-z][a-z-]*)?(?= )/gm)) verbs.set(noun, [...(verbs.get(noun) ?? []), verb]);
+  for (const [, noun, verb] of spawnSync(hpctlPath, ['--help'], { encoding: 'utf8' }).stdout.matchAll(/^ {2}([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?= )/gm)) verbs.set(noun, [...(verbs.get(noun) ?? []), verb]);
   const known = new Set([...verbs.values()].flat());
   const wrong = (noun, verb) => (verbs.has(noun) ? !verbs.get(noun).includes(undefined) && !verbs.get(noun).includes(verb) : known.has(verb));
   const files = execFileSync('git', ['ls-files', 'agents', 'api', 'base', 'cli', 'db', 'demo', 'dist', 'model', 'packaging', 'policy', 'server', 'web', 'docs', 'openapi.yaml', 'README.md'], { cwd: root, encoding: 'utf8' })
