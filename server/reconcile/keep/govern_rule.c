@@ -72,8 +72,9 @@ int govern_rule_make(const struct governance *governance, struct scheduler_rule 
     rule.borrow_percent = count_of(config.sharing.borrow_percent);
     rule.fair_share = config.fair_share.value != 0;
     rule.idle_sharing = config.idle_sharing.value != 0;
-    rule.lends = !config.sharing.strategy.given || config.sharing.strategy.value != SHARING_STRATEGY_DONT_LEND;
-    rule.borrows = config.sharing.strategy.value == SHARING_STRATEGY_LEND_AND_BORROW;
+    bool is_default = !config.sharing.strategy.given; /* HyperPod's: LendAndBorrow */
+    rule.lends = is_default || config.sharing.strategy.value != SHARING_STRATEGY_DONT_LEND;
+    rule.borrows = is_default || config.sharing.strategy.value == SHARING_STRATEGY_LEND_AND_BORROW;
     rule.preempts = config.preempts.value != 0;
     if (governance->kind == GOVERNANCE_KIND_COMPUTE_QUOTA) {
         rule.off = !governance->active;

@@ -3,7 +3,7 @@
  * An object is never replaced by an older one: the answer to a change of ours may come before the watch tells of the change before it.
  *
  * After a failure a small request asks whether the server is there before the watch goes on: a watch says nothing while nothing changes.
- * What is kept counts as current once the server has accepted the watch. A watch that breaks is no outage, nor is one that an overloaded
+ * After a watch that was refused, what is kept counts as current only once the server has accepted another one. A watch that breaks is no outage, nor is one that an overloaded
  * server refuses a few times: a list or a watch that fails after that is one.
  */
 #include "server/scheduler/kubernetes/cache.h"
@@ -51,6 +51,7 @@ struct kube_cache {
     int64_t asked_pause_ms;    /* by the last answer: 429 with Retry-After */
     int line_status;
     bool accepted; /* the watch that was begun last */
+    bool refused;  /* an outage: a watch that was not accepted */
     int refusals;
 };
 
@@ -236,6 +237,7 @@ static bool on_line(const char *line, size_t len, void *arg)
     struct kube_cache *cache = arg;
     if (len == 0) {
         cache->accepted = true;
+        cache->refused = false;
         settle(cache, 0);
         return true;
     }
@@ -307,6 +309,8 @@ static void *run(void *arg)
         int status = cache->version[0] == '\0' ? list_all(cache) : failed ? ping(cache) : 0;
         bool listed = status == 0;
         int64_t begun = clock_mono_ms(clock_system());
+        if (listed && !cache->refused)
+            settle(cache, 0);
         if (listed)
             status = watch(cache);
         if (status == 0) {
@@ -316,8 +320,10 @@ static void *run(void *arg)
         }
         if (status == STATUS_STALE || status == STATUS_BACKEND || status == STATUS_TOO_LARGE)
             cache->version[0] = '\0'; /* that place is forgotten, or what came from there cannot be read */
-        if (is_outage(cache, status, listed, failed))
+        if (is_outage(cache, status, listed, failed)) {
+            cache->refused = cache->refused || listed;
             settle(cache, status);
+        }
         failed = true;
         pause = next_pause(cache, listed && cache->accepted && cache->line_status == 0 ? 0 : pause);
     }

@@ -73,7 +73,8 @@ static int check_quota(const struct governance_spec *config, struct problem *pro
                                         [SHARING_STRATEGY_LEND_AND_BORROW] = "LendAndBorrow"};
     const struct sharing_spec *sharing = &config->sharing;
     bool limits = sharing->borrow_percent.given || sharing->borrow_at_most.count > 0;
-    if (limits && sharing->strategy.value != SHARING_STRATEGY_LEND_AND_BORROW)
+    bool borrows = !sharing->strategy.given || sharing->strategy.value == SHARING_STRATEGY_LEND_AND_BORROW;
+    if (limits && !borrows)
         return problem_say(problem, STATUS_INVALID, PROBLEM_INVALID_VALUE,
                            "ResourceSharingConfig limits what is borrowed, and its strategy %s borrows nothing: leave "
                            "the limits out, or choose LendAndBorrow.",

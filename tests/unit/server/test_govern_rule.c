@@ -73,6 +73,11 @@ static void test_a_quota(void **state)
                      "[{\"instanceType\":\"ml.p5.48xlarge\",\"accelerators\":3}]}}");
     assert_true(rule.lends && rule.borrows && rule.borrow_percent == 20 && rule.borrow_count == 1);
     assert_int_equal(rule.borrow_at_most[0].accelerators, 3);
+    /* Limits without a strategy are limits of HyperPod's default, LendAndBorrow. */
+    rule = read_rule(GOVERNANCE_KIND_COMPUTE_QUOTA, "{\"sharing\":{\"borrowPercent\":20}}");
+    assert_true(rule.asked[SCHEDULER_PART_LENDING] && rule.lends && rule.borrows && rule.borrow_percent == 20);
+    rule = read_rule(GOVERNANCE_KIND_COMPUTE_QUOTA, "{\"sharing\":{\"strategy\":\"lend\"}}");
+    assert_true(rule.lends && !rule.borrows);
 }
 
 static void test_what_is_said_of_it(void **state)

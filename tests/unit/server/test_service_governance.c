@@ -110,6 +110,19 @@ static void test_parts_of_a_type_are_entries_of_their_own(void **state)
     world_close(&world);
 }
 
+/* HyperPod's default strategy is LendAndBorrow. */
+static void test_limits_need_no_strategy(void **state)
+{
+    (void)state;
+    struct world world;
+    struct sketch sketch = a_quota;
+    open_world(&world);
+    sketch.config = "{\"sharing\":{\"borrowPercent\":50}}";
+    struct governance governance = must(&world, &sketch);
+    assert_string_equal(governance.config, sketch.config);
+    world_close(&world);
+}
+
 static void test_who_may_and_what_is_taken(void **state)
 {
     (void)state;
@@ -322,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_has_no_meaning_is_refused),
         cmocka_unit_test(test_parts_of_a_type_are_entries_of_their_own),
+        cmocka_unit_test(test_limits_need_no_strategy),
         cmocka_unit_test(test_who_may_and_what_is_taken),
         cmocka_unit_test(test_what_is_not_applied_says_so),
         cmocka_unit_test(test_what_a_scheduler_is_to_go_by_is_pending_until_it_was_seen),
