@@ -175,13 +175,16 @@ static void explain_working(const struct policy_explanation_input *input, struct
 {
     const struct operation *op = input->active;
     char since[POLICY_TIME_MAX];
+    size_t reason_len = strlen(op->reason); /* it may end as a sentence, as this one does */
+    while (reason_len > 0 && op->reason[reason_len - 1] == '.')
+        reason_len--;
     if (input->cluster->state == CLUSTER_STATE_CREATING)
         say(out, "The cluster is still being created.");
     if (input->cluster->state == CLUSTER_STATE_DELETING)
         say(out, "The cluster is being deleted.");
-    say(out, "A %s is at work on it since %s, asked for by %s%s%s.", operation_kind_text(op->kind),
-        policy_time(op->started_at > 0 ? op->started_at : op->created_at, since), op->actor,
-        op->reason[0] != '\0' ? ": " : "", op->reason);
+    say(out, "A %s is at work on it since %s, asked for by %s%s%.*s.", operation_kind_text(op->kind),
+        policy_time(op->started_at > 0 ? op->started_at : op->created_at, since), op->actor, reason_len > 0 ? ": " : "",
+        (int)reason_len, op->reason);
     say_step(op, out);
     if (op->cancel_asked)
         say(out, "A person asked to stop it: it ends before its next step.");

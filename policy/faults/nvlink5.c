@@ -156,8 +156,10 @@ void decode_nvlink5(const struct decode_detail *detail, struct fault_judgement *
             judgement->undecided = may_be_undecided(judgement->row->number, &line);
         return;
     }
-    decode_note(note, "%.*s, status 0x%08x: NVIDIA asks %s, then %s", name_len, line.name, line.status,
-                decode_bucket(row->asks_text), decode_bucket(row->investigate));
+    const char *asks = decode_bucket(row->asks_text), *then = decode_bucket(row->investigate);
+    bool more = strcmp(asks, then) != 0;
+    decode_note(note, "%.*s, status 0x%08x: NVIDIA asks %s%s%s", name_len, line.name, line.status, asks,
+                more ? ", then " : "", more ? then : "");
     if (row->asks == RESET_GPU)
         ask_reset(judgement, row->weight >= FATAL_USUALLY);
     else if (row->asks == XID_154_EVAL) /* a 154 beside it is put first by folding; without one nobody has decided */

@@ -315,7 +315,8 @@ static void at_work(void **state)
     begin();
     node.state = NODE_STATE_REPAIRING;
     operate(&active, OPERATION_KIND_REBOOT, OPERATION_STATE_RUNNING);
-    text_copy_cut(active.reason, sizeof(active.reason), "Action:Reboot");
+    text_copy_cut(active.reason, sizeof(active.reason),
+                  "Action:Reboot."); /* one period, whether it ends as a sentence or not */
     active.steps[0].state = STEP_STATE_DONE;
     active.steps[1].state = STEP_STATE_RUNNING;
     active.steps[1].started_at = NOW - 8 * MINUTE;

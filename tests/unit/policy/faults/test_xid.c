@@ -103,6 +103,23 @@ static void who_does_otherwise_says_why(void **state)
     }
 }
 
+static void what_nvidia_asks_twice_is_said_once(void **state)
+{
+    struct fault_judgement j;
+    (void)state;
+    fault_judge("kmsg", "xid.145",
+                "NVRM: Xid (PCI:0000:b9:00): 145, RLW_SRC_TRACK Nonfatal XC0 i0 Link 00 (0x00000007 0x00000002 "
+                "0x00000000 0x00000000)",
+                &j);
+    assert_non_null(strstr(j.why, "NVIDIA asks for nothing"));
+    assert_null(strstr(j.why, ", then"));
+    fault_judge("kmsg", "xid.144",
+                "NVRM: Xid (PCI:0000:b9:00): 144, SAW_MVB Fatal XC0 i0 Link 02 (0x00000021 0x00000002 0x00000000 "
+                "0x00000000 0x00000000 0x00000000)",
+                &j);
+    assert_non_null(strstr(j.why, "NVIDIA asks to reset the GPU, then"));
+}
+
 static void programs_are_never_repaired(void **state)
 {
     (void)state;
@@ -172,6 +189,7 @@ int main(void)
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(unused_codes_never_cost_a_node_at_one_finding),
         cmocka_unit_test(who_does_otherwise_says_why),
+        cmocka_unit_test(what_nvidia_asks_twice_is_said_once),
         cmocka_unit_test(programs_are_never_repaired),
         cmocka_unit_test(the_codes_people_ask_about),
         cmocka_unit_test(switch_codes),
