@@ -13,6 +13,9 @@ static const char SQL_INSERT[] =
 static const char SQL_GET[] = INSTANCE_FROM "WHERE i.instance_id = ?";
 static const char SQL_GET_ROW[] = INSTANCE_FROM "WHERE i.id = ?";
 static const char SQL_BY_KEY[] = INSTANCE_FROM "WHERE i.launch_key = ?";
+static const char SQL_BY_REF[] = INSTANCE_FROM
+    "JOIN node n ON n.id = i.node_id AND n.instance_row = i.id JOIN instance_group g ON g.id = n.group_id "
+    "WHERE i.provider_ref = ? AND i.provider_ref <> '' AND i.state <> 'terminated' AND g.provider = ? LIMIT 1";
 static const char SQL_LIST[] = INSTANCE_FROM "WHERE i.node_id = ? ORDER BY i.id DESC LIMIT ?";
 static const char SQL_UPDATE[] =
     "UPDATE instance SET instance_id = ?, state = ?, boot_id = ?, boot_at = ?, launched_at = ?, terminated_at = ?, "
@@ -82,6 +85,18 @@ int db_instance_get_row(struct db_tx *tx, int64_t id, struct instance *ret_insta
 int db_instance_by_key(struct db_tx *tx, const char *launch_key, struct instance *ret_instance)
 {
     return db_take_text(tx, SQL_BY_KEY, launch_key, db_instance_read, ret_instance);
+}
+
+int db_instance_by_ref(struct db_tx *tx, const char *provider, const char *ref, struct instance *ret_instance)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_BY_REF);
+    db_bind_text(&q, ref);
+    db_bind_text(&q, provider);
+    int status = db_query_one(&q);
+    if (status == 0)
+        db_instance_read(&q, ret_instance);
+    return status;
 }
 
 int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg)

@@ -74,6 +74,8 @@ int db_instance_insert(struct db_tx *tx, struct instance *instance); /* fills id
 int db_instance_get(struct db_tx *tx, const char *instance_id, struct instance *ret_instance);
 int db_instance_get_row(struct db_tx *tx, int64_t id, struct instance *ret_instance);
 int db_instance_by_key(struct db_tx *tx, const char *launch_key, struct instance *ret_instance);
+/* That of the slot which it fills, by its id at the provider. */
+int db_instance_by_ref(struct db_tx *tx, const char *provider, const char *ref, struct instance *ret_instance);
 int db_instance_list(struct db_tx *tx, int64_t node_id, int limit, db_row_fn fn, void *arg); /* newest first */
 /* All but the address, which is the agent's to say: who updates what the provider says has not heard of it. */
 int db_instance_update(struct db_tx *tx, const struct instance *instance);

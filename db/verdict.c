@@ -96,6 +96,7 @@ static void verdict_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, verdict->raw_line);
     verdict->node_fault = db_get_i64(q) != 0;
     verdict->expires_at = 0; /* of a report, which has it in a row of its own (node_report.c) */
+    verdict->due_at = 0;     /* of a provider's notice, likewise (notice.c) */
 }
 
 /* --- ids ------------------------------------------------------------------------------------------ */

@@ -221,12 +221,15 @@ struct verdict {
     int64_t first_at, last_at, count;
     int64_t received_at;
     int64_t expires_at; /* of a report: it counts until then; 0: until it is answered */
+    int64_t due_at;     /* of a notice: the date of what the provider announces; 0: it names none */
     bool node_fault;    /* it was judged to be a fault of the node: the breaker counts it */
     bool over; /* of a report alone: what was seen of the same source, code and device is over, a disk has room again */
 };
 
 /* What somebody other than an agent says of a node; it is stored as a verdict of this source. */
 #define VERDICT_SOURCE_REPORT "report"
+/* What the provider of a machine says of it (server/provider/provider.h). */
+#define VERDICT_SOURCE_PROVIDER "provider"
 #define REPORT_KIND_LIST(X)                                                                 \
     X(SUSPECTED, "suspected")             /* somebody suspects the node, or a part of it */ \
     X(CERTAIN, "certain")                 /* … and is certain */                          \

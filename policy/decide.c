@@ -137,6 +137,7 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         const struct finding *lead = &choice.incident->lead;
         int said = is_only_said(snapshot, &choice);
         choice.jobs = policy_jobs(&snapshot->settings, fault_of(lead), lead->urgency);
+        choice.jobs = policy_jobs_until(&snapshot->settings, choice.jobs, choice.incident->due_at, snapshot->now_ms);
         if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said])))
             jobs[said] = choice.jobs;
         repaired[said] = repaired[said] || repairs;
@@ -148,6 +149,22 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
     if (count > 0)
         ret_choice->jobs = jobs[is_only_said(snapshot, ret_choice)];
     return count > 0;
+}
+
+static void tell_date(const struct policy_snapshot *snapshot, const struct choice *choice, struct decision *decision)
+{
+    char due[POLICY_TIME_MAX], until[POLICY_TIME_MAX];
+    int64_t due_at = choice->incident->due_at;
+    if (due_at == 0 || !action_is_repair(choice->outcome.action))
+        return;
+    policy_time(due_at, due);
+    if (decision->urgency == URGENCY_NOW)
+        policy_add(decision, "The provider's date is %s: its jobs give way now.", due);
+    else if (decision->job_signal != JOB_SIGNAL_NONE)
+        policy_add(decision, "The provider's date is %s.", due);
+    else
+        policy_add(decision, "The provider's date is %s: its jobs have until %s.", due,
+                   policy_time(snapshot->now_ms + decision->job_wait_ms, until));
 }
 
 static void tell_incident(const struct policy_snapshot *snapshot, const struct choice *choice,
@@ -178,6 +195,7 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
     if (incident->lead.of_earlier_boot)
         policy_add(decision, "The machine has booted since, which does not answer it.");
     policy_jobs_put(&choice->jobs, decision);
+    tell_date(snapshot, choice, decision);
 }
 
 /* Nothing is done about it; who reads it shall know that it is not this node's alone. */

@@ -78,6 +78,7 @@ struct incident {
     int64_t watched_at; /* when the device last showed anything that is at least watched */
     int64_t repair_at;  /* when the newest came of what asks for a repair; 0: nothing does */
     int64_t lines;      /* of all its evidence */
+    int64_t due_at;     /* the earliest date that its provider names; 0: none */
     char company[64];   /* the codes beside the leading one: "xid.63, xid.94" */
     int64_t evidence[DECISION_EVIDENCE_MAX];
     int evidence_count;
@@ -207,6 +208,9 @@ struct policy_jobs {
 /* For a fault of this class whose row asks for that urgency. */
 struct policy_jobs policy_jobs(const struct policy_settings *settings, enum fault_class fault, enum urgency urgency);
 /* Of several faults the shortest wait counts. */
+/* The same with a date of the provider; due_at 0: there is none. */
+struct policy_jobs policy_jobs_until(const struct policy_settings *settings, struct policy_jobs jobs, int64_t due_at,
+                                     int64_t now_ms);
 bool policy_jobs_are_shorter(const struct policy_jobs *a, const struct policy_jobs *b);
 void policy_jobs_put(const struct policy_jobs *jobs, struct decision *decision);
 

@@ -364,6 +364,17 @@ static int64_t last_watched(const struct finding *findings, size_t count)
     return at;
 }
 
+static int64_t first_due(const struct finding *findings, size_t count)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t due_at = findings[i].verdict->due_at;
+        if (!findings[i].dropped && findings[i].action >= ACTION_CLASS_RESET && due_at > 0 && (at == 0 || due_at < at))
+            at = due_at;
+    }
+    return at;
+}
+
 static int64_t last_repair(const struct finding *findings, size_t count)
 {
     int64_t at = 0;
@@ -391,7 +402,8 @@ static struct incident make_incident(struct finding *findings, size_t count, siz
                                 .first_at = verdict->first_at,
                                 .last_at = verdict->last_at,
                                 .watched_at = last_watched(findings, count),
-                                .repair_at = last_repair(findings, count)};
+                                .repair_at = last_repair(findings, count),
+                                .due_at = first_due(findings, count)};
     size_t from, to;
     find_company(findings, count, lead, fold_ms, &from, &to);
     add_evidence(&incident, verdict);

@@ -23,6 +23,11 @@ bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict
     return judgement.action >= ACTION_CLASS_RESET || (told && !judgement.by_site);
 }
 
+bool policy_is_failing(const struct fault_scope *faults, const struct verdict *verdict)
+{
+    return !fault_has_trait(verdict->code, FAULT_TRAIT_PLANNED) && policy_is_node_fault(faults, verdict);
+}
+
 static enum health from_evidence(const struct policy_snapshot *snapshot, const struct folded *folded)
 {
     enum health health = HEALTH_HEALTHY;

@@ -1,6 +1,7 @@
 /*
  * What the jobs of a node may do before it is repaired: the fault's row says whether the device is lost to them, and the policy
- * says by class of fault whether that is gone by. The wait is always finite.
+ * says by class of fault whether that is gone by. The wait is always finite. Where the provider names a date the machine is sound until then: jobs
+ * that are waited for have until a while before it, and those that give way later do so by then.
  */
 #include "policy/evaluate.h"
 
@@ -17,6 +18,19 @@ struct policy_jobs policy_jobs(const struct policy_settings *settings, enum faul
     return (struct policy_jobs){.urgency = URGENCY_AFTER_JOBS,
                                 .signal = rule == JOBS_RULE_SIGNAL ? settings->job_signal[fault] : JOB_SIGNAL_NONE,
                                 .wait_ms = wait_ms};
+}
+
+struct policy_jobs policy_jobs_until(const struct policy_settings *settings, struct policy_jobs jobs, int64_t due_at,
+                                     int64_t now_ms)
+{
+    int64_t left = due_at - settings->notice_lead_ms - now_ms;
+    if (due_at == 0 || jobs.urgency == URGENCY_NOW)
+        return jobs;
+    if (left <= 0)
+        return (struct policy_jobs){.urgency = URGENCY_NOW};
+    if (jobs.signal == JOB_SIGNAL_NONE || left < jobs.wait_ms)
+        jobs.wait_ms = left;
+    return jobs;
 }
 
 bool policy_jobs_are_shorter(const struct policy_jobs *a, const struct policy_jobs *b)

@@ -40,7 +40,7 @@ static bool is_counted_already(const struct policy_snapshot *snapshot, const str
     int64_t since = counted_since(snapshot);
     for (size_t i = 0; i < node->verdict_count; i++)
         if (node->verdicts[i]->state != VERDICT_STATE_STALE && node->verdicts[i]->received_at >= since &&
-            policy_is_node_fault(&snapshot->faults, node->verdicts[i]))
+            policy_is_failing(&snapshot->faults, node->verdicts[i]))
             return true;
     return false;
 }

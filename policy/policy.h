@@ -61,6 +61,7 @@ struct policy_settings {
     /* What becomes of the jobs of a node before it is repaired (policy/jobs.c) */
     enum jobs_rule jobs[FAULT_CLASS_COUNT];        /* as the fault's row says */
     enum job_signal job_signal[FAULT_CLASS_COUNT]; /* USR1: what asks them to checkpoint */
+    int64_t notice_lead_ms;                        /* 1 h: jobs give way so long before a date of the provider */
     int64_t drain_deadline_ms[FAULT_CLASS_COUNT];  /* 4 h: jobs that are waited for */
     int64_t signal_deadline_ms[FAULT_CLASS_COUNT]; /* 10 min: jobs that were asked to checkpoint */
 };
@@ -314,6 +315,8 @@ int64_t policy_absence_limit(void);
 /* Whether this verdict by itself is a fault of the node: its agent called it critical, or the server's own table asks
  * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
  * policy judges by more, as the driver's word. */
+/* Whether the breaker counts it: a fault of the node that nobody has planned. */
+bool policy_is_failing(const struct fault_scope *faults, const struct verdict *verdict);
 bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
 
 /* The breaker counts what is newer than this: its window, and not before a person closed it (0: nobody did). */

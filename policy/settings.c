@@ -36,6 +36,7 @@ void policy_settings_default(struct policy_settings *ret_settings)
         .incident_window_ms = 5 * MINUTE_MS, /* ByteRobust: two network alerts in 5 min; NVSentinel's breaker: 5 min */
         .incident_settle_ms = 5 * MINUTE_MS, /* machines boot in 1 to 3 min once there is power again */
         .unreachable_after_ms = 10 * MINUTE_MS, /* GKE repairs after ten silent minutes */
+        .notice_lead_ms = 60 * MINUTE_MS,       /* a machine comes up within half an hour; the rest is for its checks */
         .probation_ms = 6 * 60 * MINUTE_MS,     /* ours: nobody in the field has one to compare with */
         /* Three repairs within days, or a failed return and another, on one machine, whatever each was for. Meta took 24 of
          * 1,900 and 16 of 900 machines for lemons (arXiv 2410.21680). No sound machine reaches it: `hpctl simulate` takes none

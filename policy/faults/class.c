@@ -31,8 +31,9 @@ static const struct class_rule defaults[] = {
     {                                                  \
         table, sizeof(table) - 1, FAULT_CLASS_##SYMBOL \
     }
-    REST("xid", GPU),     REST("sxid", FABRIC), REST("nvidia", GPU),    REST("dcgm", GPU), REST("neuron", ACCELERATOR),
-    REST("efa", NETWORK), REST("net", NETWORK), REST("custom", CUSTOM),
+    REST("xid", GPU),     REST("sxid", FABRIC),        REST("nvidia", GPU),
+    REST("dcgm", GPU),    REST("neuron", ACCELERATOR), REST("efa", NETWORK),
+    REST("net", NETWORK), REST("custom", CUSTOM),      REST("provider", HOST),
 };
 
 /* Of rows that ask for nothing: a test that could not be run says nothing about the device. */

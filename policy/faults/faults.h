@@ -69,6 +69,7 @@ enum fault_class fault_class_of(const char *code);
 /* What else is known of codes (trait.def). The policy compares codes here alone. */
 enum fault_trait {
     FAULT_TRAIT_OF_A_PLACE, /* many nodes may show it for one reason that is no node's: heat, a line, a file server, a switch */
+    FAULT_TRAIT_PLANNED,      /* by the provider, with a date: the breaker does not count it */
     FAULT_TRAIT_TESTED_ALONE, /* a failed deep test that one node can run again */
     FAULT_TRAIT_DOUBLE_BIT,   /* of memory: its companions say how urgent it is */
     FAULT_TRAIT_CONTAINED,    /* such a companion: a row was remapped, or the error contained */

@@ -28,7 +28,7 @@
 #define HOUR_MS INT64_C(3600000)
 
 /* Raised with every change of a .def file; agents send it with each verdict. */
-#define TABLE_VERSION "2026-11-28.1"
+#define TABLE_VERSION "2026-11-28.2"
 
 /* Columns: the rate fills five fields, folding four. */
 #define NEVER 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_IGNORE
@@ -118,6 +118,9 @@ static const struct fault_row deep_rows[] = {
 static const struct fault_row report_rows[] = {
 #include "policy/faults/report.def"
 };
+static const struct fault_row provider_rows[] = {
+#include "policy/faults/provider.def"
+};
 /* clang-format on */
 
 #define TABLE(name, about)                                                      \
@@ -137,7 +140,8 @@ static const struct fault_table tables[] = {
     TABLE(net, "network interfaces and InfiniBand"),
     TABLE(custom, "a site's own checks"),
     TABLE(deep, "deep health checks"),
-    TABLE(report, "what people, jobs and the provider say of a node"),
+    TABLE(report, "what people, jobs and monitors say of a node"),
+    TABLE(provider, "what the provider of a machine says of it"),
 };
 
 const char *fault_table_version(void)

@@ -166,6 +166,8 @@ const struct setting settings[] = {
             "script; a program that does not know it ends"),
     CLASSED("recovery", "drainDeadline", DURATION, reconcile.policy.drain_deadline_ms, 0, 14 * MS_PER_DAY,
             "how long running jobs may go on where they are waited for"),
+    DURATION("recovery", "noticeLead", reconcile.policy.notice_lead_ms, 0, 14 * MS_PER_DAY,
+             "running jobs give way so long before the date on which the provider takes or interrupts a machine"),
     CLASSED("recovery", "signalDeadline", DURATION, reconcile.policy.signal_deadline_ms, MS_PER_S, 14 * MS_PER_DAY,
             "how long running jobs may go on once they are asked to checkpoint"),
     CLASSED("class", "budgetPercent", NUMBER, reconcile.policy.class_budget_percent, 0, 100,

@@ -109,6 +109,22 @@ static void check_list(const struct contract *c, const struct life *life)
                              : status_meaning(status));
 }
 
+static void check_notices(const struct contract *c)
+{
+    struct provider_notice *notices = NULL;
+    size_t count = 0;
+    char error[PROVIDER_ERROR_MAX] = "";
+    if (c->provider.ops->notices == NULL)
+        return;
+    int status = c->provider.ops->notices(c->provider.self, &notices, &count, error);
+    free(notices);
+    autofree char *events = own_printf("%zu event%s of machines", count, text_plural((int64_t)count));
+    found(c, "what is planned for machines is said", status == 0, "%s",
+          status == 0        ? events
+          : error[0] != '\0' ? error
+                             : status_meaning(status));
+}
+
 /* --- the life of a machine ----------------------------------------------------------------------------- */
 
 static int launch_once(const struct contract *c, const struct life *life, struct provider_instance *ret_instance,
@@ -222,6 +238,7 @@ void provider_contract(struct provider_driver provider, const struct provider_te
         check_files(&c);
     check_unknown(&c);
     check_list(&c, NULL);
+    check_notices(&c);
     if (!test->launches)
         return;
     struct life life = {.ref = ""};

@@ -14,6 +14,7 @@
 #define HOLDFAST_SERVER_PROVIDER_PROVIDER_H
 
 #include "model/model.h"
+#include "model/notice.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -90,6 +91,8 @@ struct provider_ops {
     /* optional */
     /* Those of its machines that are there, pending or running. The caller frees. */
     int (*list)(struct provider *p, struct provider_listed **ret_list, size_t *ret_count, char *ret_error);
+    /* All that it says of its machines now: what is left out is over. The caller frees. */
+    int (*notices)(struct provider *p, struct provider_notice **ret_notices, size_t *ret_count, char *ret_error);
     void (*test)(struct provider *p, const struct provider_test *test);
     void (*free)(struct provider *p);
 };

@@ -27,6 +27,21 @@ static void read_instances(const char *document, const char *text, size_t size)
     ec2_instances_free(&instances);
 }
 
+static void read_notices(const char *text, size_t size)
+{
+    struct ec2_notices notices = {.list = NULL};
+    char error[PROVIDER_ERROR_MAX] = "";
+    if (ec2_read_notices(text, size, INT64_C(1795176000000), &notices, error) == 0)
+        for (size_t i = 0; i < notices.count; i++) {
+            REQUIRE(ec2_is_id(notices.list[i].ref) && notices.list[i].id[0] != '\0');
+            require_plain(notices.list[i].id);
+            require_plain(notices.list[i].words);
+        }
+    require_plain(notices.next);
+    require_plain(error);
+    ec2_notices_free(&notices);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ec2_error refused = {.code = ""};
@@ -35,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
     read_instances("DescribeInstancesResponse", text, size);
     read_instances("RunInstancesResponse", text, size);
+    read_notices(text, size);
     if (ec2_read_trouble(text, size, trouble, error) == 0)
         require_plain(trouble);
     if (ec2_read_error(text, size, &refused) == 0) {

@@ -30,7 +30,7 @@ const INCLUDE_LAW = [
     },
     {
         files: /^server\/reconcile\//,
-        may: ['server/reconcile/', 'server/config/loop_settings.h', 'server/config/policy_registry.h', 'server/scheduler/scheduler.h', 'server/scheduler/workload.h', 'server/provider/provider.h', 'server/reboot/reboot.h', 'server/service/service.h', 'server/service/scheduler/scheduler.h', 'server/service/job/job.h', 'server/service/agent/agent.h', 'server/service/access/access.h',
+        may: ['server/reconcile/', 'server/config/loop_settings.h', 'server/config/policy_registry.h', 'server/scheduler/scheduler.h', 'server/scheduler/workload.h', 'server/provider/provider.h', 'server/reboot/reboot.h', 'server/service/service.h', 'server/service/scheduler/scheduler.h', 'server/service/job/job.h', 'server/service/provider/notice.h', 'server/service/agent/agent.h', 'server/service/access/access.h',
               'server/live/', 'server/metrics.h', 'db/', 'policy/', 'model/', 'base/'],
     },
     // These wire everything together.

@@ -112,6 +112,7 @@ static inline bool case_set(struct policy_settings *s, const char *name, const c
         {"silent_after", &s->silent_after_ms, NULL},
         {"unreachable_after", &s->unreachable_after_ms, NULL},
         {"fold_window", &s->fold_window_ms, NULL},
+        {"notice_lead", &s->notice_lead_ms, NULL},
         {"probation", &s->probation_ms, NULL},
         {"lemon_score", NULL, &s->lemon_score},
         {"lemon_action", NULL, &s->lemon_action},

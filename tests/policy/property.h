@@ -303,6 +303,7 @@ static inline void make_tolerance(struct world *w)
     settings->recurring = (int)below(w, POLICY_RECURRING_REPLACE + 1);
     settings->lemon_action = (int)below(w, POLICY_LEMON_PERSON + 1);
     settings->lemon_score = w->only_applications || chance(w, 60) ? 0 : 50 + (int)below(w, 300);
+    settings->notice_lead_ms = chance(w, 30) ? below(w, 3000 * MINUTE) : settings->notice_lead_ms;
     settings->probation_ms = chance(w, 30) ? below(w, 15000 * MINUTE) : settings->probation_ms;
 }
 

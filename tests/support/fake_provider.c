@@ -210,6 +210,18 @@ static int list(struct provider *p, struct provider_listed **ret_list, size_t *r
     return 0;
 }
 
+static int say_notices(struct provider *p, struct provider_notice **ret_notices, size_t *ret_count, char *error)
+{
+    struct fake_provider *fake = of(p);
+    int status = fake_outcome_begin(fake->outcome, error);
+    if (status != 0)
+        return status;
+    *ret_notices = own_calloc(ARRAY_LEN(fake->notices), sizeof(**ret_notices));
+    memcpy(*ret_notices, fake->notices, sizeof(fake->notices));
+    *ret_count = (size_t)fake->notice_count;
+    return fake_outcome_end(fake->outcome, 0, error);
+}
+
 struct provider_driver fake_provider_driver(struct fake_provider *fake)
 {
     static const struct provider_ops listing = {
@@ -229,6 +241,14 @@ struct provider_driver fake_provider_driver(struct fake_provider *fake)
         .terminate = terminate,
         .list = list,
     };
+    static const struct provider_ops saying = {
+        .name = "fake",
+        .launch = launch,
+        .describe = describe,
+        .reboot = reboot,
+        .terminate = terminate,
+        .notices = say_notices,
+    };
     static const struct provider_ops ops = {
         .name = "fake",
         .launch = launch,
@@ -238,6 +258,7 @@ struct provider_driver fake_provider_driver(struct fake_provider *fake)
     };
     return (struct provider_driver){fake->ends_orphans ? &ending
                                     : fake->lists      ? &listing
+                                    : fake->says       ? &saying
                                                        : &ops,
                                     (struct provider *)(void *)fake};
 }

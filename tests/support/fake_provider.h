@@ -48,10 +48,13 @@ struct fake_provider {
     char home[NAME_MAX_BYTES];               /* the cluster whose nodes are meant by their names; "": any */
     char keys[FAKE_KEYS_MAX][KEY_MAX_BYTES]; /* of effects, once each */
     int key_count;
-    int launches, reboots, terminations;            /* effects */
-    bool lists;                                     /* its driver, made from now on, can list its machines */
-    bool ends_orphans;                              /* … and the site lets hpd end orphans */
-    int ends_in_vain;                               /* so many ends are answered, and not done */
+    int launches, reboots, terminations; /* effects */
+    bool lists;                          /* its driver, made from now on, can list its machines */
+    bool ends_orphans;                   /* … and the site lets hpd end orphans */
+    int ends_in_vain;                    /* so many ends are answered, and not done */
+    struct provider_notice notices[8];   /* what it says of its machines now, */
+    int notice_count;
+    bool says;                                      /* … where its driver, made from now on, can say it */
     bool own_ids;                                   /* it names its machines itself */
     bool full;                                      /* no capacity */
     char no_daemon[NODE_NAME_MAX_BYTES];            /* the scheduler's daemon on this node ends as soon as it begins */

@@ -6,7 +6,7 @@ command line takes them (AWS_SHARED_CREDENTIALS_FILE, a role of the instance on 
 
 A launch looks for the instance that has Holdfast's id as a tag before it makes one. It also sends its key as the client token:
 EC2 makes one instance for a token, even before the tag can be found. Describe finds what
-EC2 says of the hardware: a failed status check, a scheduled event.
+EC2 says of the hardware: a failed status check, a scheduled event. Events tells hpd of what EC2 has scheduled, with its date.
 """
 import hashlib
 import os
@@ -99,6 +99,24 @@ def trouble_of(ref):
     return ""
 
 
+EVENTS = {"instance-retirement": "retirement", "instance-stop": "retirement", "system-reboot": "maintenance",
+          "system-maintenance": "maintenance", "instance-reboot": "reboot"}
+
+
+def events(request):
+    """Those of all instances of the account: hpd knows its own by ref."""
+    status = run_json(ec2("describe-instance-status", "--filters", "Name=event.code,Values=" + ",".join(EVENTS)), OUTCOMES)
+    planned = []
+    for one in status["InstanceStatuses"]:
+        for event in one.get("Events", []):
+            words = event.get("Description", "")
+            if event["Code"] in EVENTS and not words.startswith(("[Completed]", "[Canceled]")):
+                planned.append({"id": event.get("InstanceEventId", event["Code"]), "ref": one["InstanceId"],
+                                "kind": EVENTS[event["Code"]], "at": event.get("NotBefore", ""),
+                                "detail": f"EC2 has scheduled {event['Code']}: {words}"[:255]})
+    return {"events": planned}
+
+
 def describe(request):
     instance = look(request)
     name = instance["State"]["Name"]
@@ -124,4 +142,4 @@ def terminate(request):
 
 
 if __name__ == "__main__":
-    serve(launch=launch, describe=describe, reboot=reboot, terminate=terminate)
+    serve(launch=launch, describe=describe, reboot=reboot, terminate=terminate, events=events)

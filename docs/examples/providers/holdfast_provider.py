@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 ACTIONS = ("launch", "describe", "reboot", "terminate")
+OF_ALL = ("list", "events")  # of all machines; a site may leave them out
 VERSION = 1
 
 
@@ -91,6 +92,8 @@ def read_request():
         raise Never("the request is no JSON") from None
     if not isinstance(request, dict) or request.get("version") != VERSION:
         raise Never(f"the request is not of version {VERSION}")
+    if request.get("action") in OF_ALL:
+        return request
     if request.get("action") not in ACTIONS or not request.get("instanceId"):
         raise Never("the request has no known action, or no instanceId")
     if request["action"] != "describe" and not request.get("key"):
@@ -101,9 +104,12 @@ def read_request():
 def serve(**actions):
     try:
         request = read_request()
+        if request["action"] not in actions:
+            raise Never(f"this provider has no {request['action']}")
         answer = actions[request["action"]](request)
     except Outcome as outcome:
         print(outcome, file=sys.stderr)
         sys.exit(outcome.code)
     if answer is not None:
-        print(json.dumps({name: value for name, value in answer.items() if value}))
+        of_all = request["action"] in OF_ALL
+        print(json.dumps({name: value for name, value in answer.items() if value or of_all}))

@@ -4,6 +4,7 @@
  */
 #include "server/provider/command/answer.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "base/status.h"
@@ -16,6 +17,8 @@ ENUM_DEFINE(command_action, COMMAND_ACTION_LIST)
 
 #define OUT_BYTES_MAX (64 * 1024)
 #define LIST_BYTES_MAX (8 * 1024 * 1024)
+#define LISTED_MAX 20000
+_Static_assert(LISTED_MAX == PROVIDER_LISTED_MAX && LISTED_MAX == PROVIDER_NOTICES_MAX, "one limit for both");
 
 static int status_of_exit(int exit_code)
 {
@@ -180,29 +183,103 @@ static int parse_listed(json_t *json, struct provider_listed *ret_listed, char e
     return status;
 }
 
-int command_list_answer(const struct command_run *run, struct provider_listed **ret_list, size_t *ret_count,
-                        char *ret_error)
+/* The one member of the answer, which is a list. */
+static int read_listing(const char *name, const char *member, const struct command_run *run, json_t **ret_json,
+                        const json_t **ret_array, char *ret_error)
 {
     auto_json json_t *json = NULL;
     char error[JSON_ERROR_MAX];
     if (run->status != 0 || run->exit_code != 0 || run->out_cut) {
-        snprintf(ret_error, PROVIDER_ERROR_MAX, "list failed: %s",
+        snprintf(ret_error, PROVIDER_ERROR_MAX, "%s failed: %s", name,
                  run->status != 0 ? status_meaning(run->status)
                  : run->out_cut   ? "its answer is too long"
                                   : "it ended with an exit code that is not 0");
         return run->status == STATUS_TIMEOUT ? STATUS_TIMEOUT : STATUS_BACKEND;
     }
     if (json_parse(run->out, strlen(run->out), LIST_BYTES_MAX, &json, error) != 0)
-        return bad_of("list", ret_error, error);
-    const json_t *machines = json_object_get(json, "machines");
+        return bad_of(name, ret_error, error);
+    const json_t *array = json_object_get(json, member);
+    if (!json_is_array(array) || json_object_size(json) != 1 || json_array_size(array) > LISTED_MAX) {
+        snprintf(error, sizeof(error), "it must have a list \"%s\" of at most 20000, and nothing else", member);
+        return bad_of(name, ret_error, error);
+    }
+    *ret_array = array;
+    *ret_json = TAKE(json);
+    return 0;
+}
+
+int command_list_answer(const struct command_run *run, struct provider_listed **ret_list, size_t *ret_count,
+                        char *ret_error)
+{
+    auto_json json_t *json = NULL;
+    const json_t *machines;
+    char error[JSON_ERROR_MAX];
+    int status = read_listing("list", "machines", run, &json, &machines, ret_error);
+    if (status != 0)
+        return status;
     size_t count = json_array_size(machines);
-    if (!json_is_array(machines) || json_object_size(json) != 1 || count > PROVIDER_LISTED_MAX)
-        return bad_of("list", ret_error, "it must have a list \"machines\" of at most 20000, and nothing else");
     autofree struct provider_listed *list = own_calloc(count + 1, sizeof(*list));
     for (size_t i = 0; i < count; i++)
         if (parse_listed(json_array_get(machines, i), &list[i], error) != 0)
             return bad_of("list", ret_error, error);
     *ret_list = TAKE(list);
+    *ret_count = count;
+    return 0;
+}
+
+/* --- events -------------------------------------------------------------------------------------------- */
+
+static int parse_notice(json_t *json, struct provider_notice *ret_notice, char error[JSON_ERROR_MAX])
+{
+    struct provider_notice notice = {.id = ""};
+    char kind[16] = "", at[CLOCK_TEXT_MAX] = "", detail[PROVIDER_ERROR_MAX] = "";
+    const struct json_field fields[] = {
+        {.name = "id",
+         .type = JSON_FIELD_TEXT,
+         .required = true,
+         .target = notice.id,
+         .size = sizeof(notice.id),
+         .min = 1,
+         PLAIN},
+        {.name = "ref", .type = JSON_FIELD_TEXT, .target = notice.ref, .size = sizeof(notice.ref), PLAIN},
+        {.name = "instanceId",
+         .type = JSON_FIELD_TEXT,
+         .target = notice.instance_id,
+         .size = sizeof(notice.instance_id),
+         PLAIN},
+        {.name = "kind", .type = JSON_FIELD_TEXT, .required = true, .target = kind, .size = sizeof(kind)},
+        {.name = "at", .type = JSON_FIELD_TEXT, .target = at, .size = sizeof(at)},
+        {.name = "detail", .type = JSON_FIELD_TEXT, .target = detail, .size = sizeof(detail)}};
+    int status = json_read(json, fields, ARRAY_LEN(fields), error);
+    const char *why = NULL;
+    if (status == 0 && notice.ref[0] == '\0' && notice.instance_id[0] == '\0')
+        why = "an event has neither ref nor instanceId";
+    else if (status == 0 && provider_notice_kind_parse(kind, &notice.kind) != 0)
+        why = "kind must be retirement, maintenance, reboot or degraded";
+    else if (status == 0 && at[0] != '\0' && clock_parse(at, &notice.due_at) != 0)
+        why = "at must be a time, as 2026-12-05T10:00:00Z";
+    text_copy_clean(notice.words, sizeof(notice.words), detail, strlen(detail));
+    *ret_notice = notice;
+    if (why != NULL)
+        snprintf(error, JSON_ERROR_MAX, "%s", why);
+    return why != NULL ? STATUS_INVALID : status;
+}
+
+int command_events_answer(const struct command_run *run, struct provider_notice **ret_notices, size_t *ret_count,
+                          char *ret_error)
+{
+    auto_json json_t *json = NULL;
+    const json_t *events;
+    char error[JSON_ERROR_MAX];
+    int status = read_listing("events", "events", run, &json, &events, ret_error);
+    if (status != 0)
+        return status;
+    size_t count = json_array_size(events);
+    autofree struct provider_notice *notices = own_calloc(count + 1, sizeof(*notices));
+    for (size_t i = 0; i < count; i++)
+        if (parse_notice(json_array_get(events, i), &notices[i], error) != 0)
+            return bad_of("events", ret_error, error);
+    *ret_notices = TAKE(notices);
     *ret_count = count;
     return 0;
 }

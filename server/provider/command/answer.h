@@ -45,6 +45,10 @@ int command_answer(enum command_action action, const struct command_run *run, st
 int command_list_answer(const struct command_run *run, struct provider_listed **ret_list, size_t *ret_count,
                         char *ret_error);
 
+/* What the executable "events" said: {"events": [{"id": …, "ref": …, "kind": …, "at": …}]}. The caller frees. */
+int command_events_answer(const struct command_run *run, struct provider_notice **ret_notices, size_t *ret_count,
+                          char *ret_error);
+
 /* The last line of a text that has something in it, cleaned. */
 void command_last_line(const char *text, char *ret_line, size_t size);
 

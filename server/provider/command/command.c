@@ -173,13 +173,13 @@ static int command_terminate(struct provider *p, const struct provider_target *t
     return change(p, COMMAND_ACTION_TERMINATE, target, key, ret_error);
 }
 
-/* An executable of its own, which a site may leave out. */
-static int command_list(struct provider *p, struct provider_listed **ret_list, size_t *ret_count, char *ret_error)
+/* An executable that a site may leave out: it is asked about all machines. */
+static int run_listing(struct provider *p, const char *action, struct child_result *ret_result)
 {
-    autofree char *program = own_printf("%s/list", p->directory);
+    autofree char *program = own_printf("%s/%s", p->directory, action);
     auto_json json_t *request = json_object();
     json_put_i64(request, "version", VERSION);
-    json_put_text(request, "action", "list");
+    json_put_text(request, "action", action);
     json_put_text(request, "provider", p->name);
     json_put_i64(request, "timeoutSeconds", p->timeout_ms / 1000);
     autofree char *input = json_dumps(request, 0);
@@ -189,17 +189,32 @@ static int command_list(struct provider *p, struct provider_listed **ret_list, s
                                           .out_bytes_max = LIST_BYTES_MAX,
                                           .env = p->environment,
                                           .directory = "/"};
+    return child_run((const char *const[]){program, NULL}, &options, ret_result);
+}
+
+static int command_list(struct provider *p, struct provider_listed **ret_list, size_t *ret_count, char *ret_error)
+{
     struct child_result result = {0};
-    int status = child_run((const char *const[]){program, NULL}, &options, &result);
+    int status = run_listing(p, "list", &result);
     const struct command_run run = run_of(status, &result);
     status = command_list_answer(&run, ret_list, ret_count, ret_error);
     child_result_free(&result);
     return status;
 }
 
-static bool has_list(const struct provider *p)
+static int command_events(struct provider *p, struct provider_notice **ret_notices, size_t *ret_count, char *ret_error)
 {
-    autofree char *program = own_printf("%s/list", p->directory);
+    struct child_result result = {0};
+    int status = run_listing(p, "events", &result);
+    const struct command_run run = run_of(status, &result);
+    status = command_events_answer(&run, ret_notices, ret_count, ret_error);
+    child_result_free(&result);
+    return status;
+}
+
+static bool has(const struct provider *p, const char *action)
+{
+    autofree char *program = own_printf("%s/%s", p->directory, action);
     return access(program, X_OK) == 0;
 }
 
@@ -264,8 +279,10 @@ int command_new(const struct command_options *options, struct provider_driver *r
     p->self_path = own_strdup(options->self_path);
     p->timeout_ms = options->timeout_ms;
     make_environment(p, options->variables);
-    if (has_list(p))
+    if (has(p, "list"))
         p->ops.list = command_list;
+    if (has(p, "events"))
+        p->ops.notices = command_events;
     p->ops.ends_orphans = options->end_orphans;
     int status = check_programs(p, ret_error);
     if (status == 0) {

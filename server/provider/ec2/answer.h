@@ -70,6 +70,17 @@ int ec2_read_done(const char *document, const char *data, size_t len, char *ret_
 /* What EC2 says of an instance's hardware, as one line; "" for nothing. BACKEND with a sentence. */
 int ec2_read_trouble(const char *data, size_t len, char ret_trouble[PROVIDER_ERROR_MAX], char *ret_error);
 
+/* What EC2 has scheduled, and which hosts are impaired, by its own ids. One page, added to *notices. now_ms: what has been impaired for less
+ * than EC2_IMPAIRED_MS is not yet one. */
+#define EC2_IMPAIRED_MS INT64_C(180000)
+struct ec2_notices {
+    struct provider_notice *list;
+    size_t count;
+    char next[EC2_NEXT_MAX]; /* of the newest page; "": it was the last */
+};
+int ec2_read_notices(const char *data, size_t len, int64_t now_ms, struct ec2_notices *notices, char *ret_error);
+void ec2_notices_free(struct ec2_notices *notices);
+
 struct ec2_refusal ec2_refusal_of(int http_status, const char *code);
 bool ec2_is_gone(enum ec2_state state);
 const char *ec2_state_text(enum ec2_state state);

@@ -264,6 +264,17 @@ static int list(struct provider *p, struct provider_listed **ret_list, size_t *r
     return 0;
 }
 
+static int notices(struct provider *p, struct provider_notice **ret_notices, size_t *ret_count, char *ret_error)
+{
+    struct ec2_notices found = {.list = NULL};
+    int status = ec2_find_notices(&p->finder, &found, ret_error);
+    if (status != 0)
+        return status;
+    *ret_notices = found.list;
+    *ret_count = found.count;
+    return 0;
+}
+
 /* --- reboot, terminate ----------------------------------------------------------------------------------------- */
 
 /* Nobody's but ours: an id that somebody wrote into the store, or another's instance, is left alone. */
@@ -346,6 +357,7 @@ int ec2_new(const struct ec2_options *options, struct provider_driver *ret_drive
                                    .reboot = reboot,
                                    .terminate = terminate,
                                    .list = list,
+                                   .notices = notices,
                                    .test = test,
                                    .free = ec2_free};
     text_copy_cut(p->name, sizeof(p->name), options->name);

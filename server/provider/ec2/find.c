@@ -88,6 +88,48 @@ int ec2_find_all(const struct ec2_finder *finder, struct ec2_instances *ret_inst
     return 0;
 }
 
+/* One question after the other: what has an event, then which hosts are impaired. A list of which a page is missing is none. */
+static int ask_status(const struct ec2_finder *finder, const char *form, struct ec2_notices *notices, char *ret_error)
+{
+    char next[EC2_NEXT_MAX] = "";
+    for (int page = 0; page < PAGES_MAX; page++) {
+        AUTO(text) struct text whole = {0};
+        struct ec2_answer answer = {.data = NULL};
+        text_add(&whole, form);
+        if (next[0] != '\0')
+            ec2_form_add(&whole, "NextToken", next);
+        int status = ec2_call(finder->client, "DescribeInstanceStatus", whole.data, &answer, ret_error);
+        if (status == 0)
+            status = ec2_read_notices(answer.data, answer.len, clock_true_ms(clock_system()), notices, ret_error);
+        ec2_answer_free(&answer);
+        if (status != 0 || notices->next[0] == '\0')
+            return status;
+        text_copy_cut(next, sizeof(next), notices->next);
+    }
+    snprintf(ret_error, PROVIDER_ERROR_MAX, "EC2 answers more than %d pages of events", PAGES_MAX);
+    return STATUS_BACKEND;
+}
+
+int ec2_find_notices(const struct ec2_finder *finder, struct ec2_notices *ret_notices, char *ret_error)
+{
+    static const char *const codes[] = {"instance-retirement", "instance-stop",   "system-maintenance",
+                                        "system-reboot",       "instance-reboot", NULL};
+    AUTO(text) struct text events = {0}, impaired = {0};
+    struct ec2_notices notices = {.list = NULL};
+    add_filter(&events, 1, "event.code", codes);
+    ec2_form_add(&events, "MaxResults", PAGE);
+    add_filter(&impaired, 1, "system-status.status", (const char *const[]){"impaired", NULL});
+    ec2_form_add(&impaired, "MaxResults", PAGE);
+    int status = ask_status(finder, events.data, &notices, ret_error);
+    if (status == 0)
+        status = ask_status(finder, impaired.data, &notices, ret_error);
+    if (status == 0)
+        *ret_notices = notices;
+    else
+        ec2_notices_free(&notices);
+    return status;
+}
+
 static int take_one(struct ec2_instances *instances, struct ec2_instance *ret_instance, char *ret_error)
 {
     int status = instances->count == 1 ? 0 : instances->count == 0 ? STATUS_NOT_FOUND : STATUS_CONFLICT;

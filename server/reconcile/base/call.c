@@ -35,6 +35,7 @@ void reconcile_call_free(struct rcall *call)
     free(call->jobs);
     free(call->places);
     free(call->listed);
+    free(call->notices);
     free(call->move.was);
     free(call);
 }
@@ -248,6 +249,8 @@ static int call_do(struct rcall *call)
         return call_describe(call);
     case CALL_LIST:
         return call->provider.ops->list(call->provider.self, &call->listed, &call->listed_count, call->error);
+    case CALL_NOTICES:
+        return call->provider.ops->notices(call->provider.self, &call->notices, &call->notice_count, call->error);
     case CALL_END_ORPHAN:
         return call->provider.ops->terminate(call->provider.self, &target, call->key, call->error);
     }
@@ -300,7 +303,8 @@ void reconcile_call_send(struct reconcile *r, struct rcall *call)
 static bool is_failure_of_scheduler(const struct rcall *call)
 {
     const bool providers = call->kind == CALL_REBOOT || call->kind == CALL_TERMINATE || call->kind == CALL_LAUNCH ||
-                           call->kind == CALL_DESCRIBE || call->kind == CALL_LIST || call->kind == CALL_END_ORPHAN;
+                           call->kind == CALL_DESCRIBE || call->kind == CALL_LIST || call->kind == CALL_NOTICES ||
+                           call->kind == CALL_END_ORPHAN;
     return call->status < 0 && !providers && call->status != STATUS_CONFLICT && call->status != STATUS_NOT_FOUND &&
            call->status != STATUS_UNSUPPORTED;
 }
@@ -310,7 +314,7 @@ void reconcile_call_is_back(struct reconcile *r, const struct rcall *call)
     struct scheduler_link *link = call->link;
     r->calls_in_flight--;
     if (call->kind == CALL_LAUNCH || call->kind == CALL_TERMINATE || call->kind == CALL_DESCRIBE ||
-        call->kind == CALL_LIST || call->kind == CALL_END_ORPHAN)
+        call->kind == CALL_LIST || call->kind == CALL_NOTICES || call->kind == CALL_END_ORPHAN)
         provider_registry_called(r->service->providers, call->provider.ops->name, call->status, call->error,
                                  reconcile_now(r));
     if (link == NULL)

@@ -34,6 +34,7 @@ enum call_kind {
     CALL_LAUNCH,
     CALL_DESCRIBE,
     CALL_LIST,
+    CALL_NOTICES,
     CALL_END_ORPHAN, /* a machine of no slot; without an operation */
 };
 
@@ -91,6 +92,8 @@ struct rcall {
     bool by_scheduler; /* of TERMINATE: the provider has ended the machine, and the scheduler's answer is the status */
     struct provider_listed *listed; /* owned */
     size_t listed_count;
+    struct provider_notice *notices; /* owned */
+    size_t notice_count;
 };
 
 struct rcall *reconcile_call_new(enum call_kind kind, int64_t node_id, int64_t operation_id);

@@ -23,6 +23,7 @@ struct turn;
     X(log)            /* base/log.c: lines for the log, bounded */                         \
     X(clock_step)     /* observe/clock_step.c: the clock of this machine was set */        \
     X(orphans)        /* world/orphans.c: machines that are nobody's */                    \
+    X(notices)        /* world/notices.c: what providers say of their machines */          \
     X(agents)         /* observe/agents.c: agents that are not seen */                     \
     X(topology)       /* world/topology.c: where nodes are */                              \
     X(observe)        /* observe/observe.c: the nodes of each scheduler */                 \

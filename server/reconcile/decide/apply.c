@@ -377,11 +377,12 @@ static int decision_event(struct apply *a, const struct decision *d)
                       decision_rule_text(d->rule), d->sentence);
 }
 
+/* It counts already, or never does. */
 static bool is_stored_fault(const struct decide_item *item, int64_t verdict_id)
 {
     for (size_t i = 0; i < item->verdict_count; i++)
         if (item->verdicts[i].id == verdict_id)
-            return item->verdicts[i].node_fault;
+            return item->verdicts[i].node_fault || fault_has_trait(item->verdicts[i].code, FAULT_TRAIT_PLANNED);
     return false;
 }
 

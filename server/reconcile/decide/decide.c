@@ -13,6 +13,7 @@
 #include "db/incident.h"
 #include "db/node.h"
 #include "db/node_report.h"
+#include "db/notice.h"
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "model/beside.h"
@@ -59,10 +60,14 @@ static int take_verdict(const void *row, void *arg)
     return 0;
 }
 
-/* Of what others say of the node: until when it counts. */
-static int read_expiry(struct db_tx *tx, struct verdict *verdict)
+/* Of what others say of the node: until when it counts, or the date of what is announced. */
+static int read_dates(struct db_tx *tx, struct verdict *verdict)
 {
     struct node_report report;
+    if (text_equal(verdict->source, VERDICT_SOURCE_PROVIDER)) {
+        int found = db_notice_due(tx, verdict->id, &verdict->due_at);
+        return found == STATUS_NOT_FOUND ? 0 : found;
+    }
     if (!text_equal(verdict->source, VERDICT_SOURCE_REPORT))
         return 0;
     int status = db_node_report_get(tx, verdict->id, &report);
@@ -79,7 +84,7 @@ static int read_verdicts(struct db_tx *tx, struct decide_item *item)
         return status;
     item->left_out = item->left_out || item->verdict_count == DECIDE_ROWS_MAX;
     for (size_t i = 0; status == 0 && i < item->verdict_count; i++)
-        status = read_expiry(tx, &item->verdicts[i]);
+        status = read_dates(tx, &item->verdicts[i]);
     if (status != 0)
         return status;
     item->verdict_refs = own_calloc(item->verdict_count + 1, sizeof(*item->verdict_refs));
@@ -205,7 +210,7 @@ static bool is_cancelled(const struct reconcile *r, const struct decide_item *it
 {
     const struct operation *op = &item->last_operation;
     return op->id != 0 && op->kind != OPERATION_KIND_CHECK && op->state == OPERATION_STATE_CANCELLED &&
-           op->cancel_asked && !is_seen_since(r, item, op);
+           op->cancel_asked && op->cancelled_by[0] != '\0' && !is_seen_since(r, item, op);
 }
 
 static int read_history(const struct reconcile *r, struct db_tx *tx, struct decide_item *item)
@@ -388,7 +393,7 @@ int reconcile_item_read(struct reconcile *r, struct db_tx *tx, struct decide_ite
         return status;
     const struct fault_scope faults = faults_of(r, item->node->group);
     for (size_t i = 0; i < item->verdict_count; i++)
-        if (policy_is_node_fault(&faults, &item->verdicts[i]))
+        if (policy_is_failing(&faults, &item->verdicts[i]))
             reconcile_group_failing(r, item->node, item->verdicts[i].received_at);
     read_signal(r, item, now);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
@@ -564,7 +569,7 @@ static void count_failing(struct reconcile *r, const struct decide_item *item)
     const struct decision *d = &item->decision;
     for (int i = 0; reconcile_counts_evidence(d) && i < d->evidence_count && i < DECISION_EVIDENCE_MAX; i++)
         for (size_t k = 0; k < item->verdict_count; k++)
-            if (item->verdicts[k].id == d->evidence[i])
+            if (item->verdicts[k].id == d->evidence[i] && !fault_has_trait(item->verdicts[k].code, FAULT_TRAIT_PLANNED))
                 reconcile_group_failing(r, item->node, item->verdicts[k].received_at);
 }
 

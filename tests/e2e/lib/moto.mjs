@@ -1,5 +1,6 @@
 // moto's EC2 (tests/support/moto-lab), and an agent on each of its instances, set up by the instance's user data as cloud-init would do it.
 import { spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
 import { appendFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -24,7 +25,37 @@ export class Moto {
     this.keys = join(this.dir, 'keys');
     writeFileSync(this.keys, '[default]\naws_access_key_id = test\naws_secret_access_key = test\n', { mode: 0o600 });
     this.watching = this.watch();
+    this.planned = new Map();
     return undefined;
+  }
+
+  // moto has no scheduled events: this address answers for DescribeInstanceStatus what plan() was told, and gives moto all else.
+  async frontUrl() {
+    this.front = createServer(async (request, reply) => {
+      const chunks = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const body = Buffer.concat(chunks);
+      let answer;
+      if (this.planned.size > 0 && new URLSearchParams(body.toString()).get('Action') === 'DescribeInstanceStatus') answer = { status: 200, text: this.statuses() };
+      else {
+        const { authorization } = request.headers;
+        const got = await fetch(this.url, { method: 'POST', headers: { authorization, 'content-type': request.headers['content-type'] }, body }).catch(() => undefined);
+        answer = { status: got?.status ?? 503, text: (await got?.text()) ?? '' };
+      }
+      reply.writeHead(answer.status, { 'content-type': 'text/xml' }).end(answer.text);
+    });
+    await new Promise((done) => this.front.listen(0, '127.0.0.1', done));
+    return `http://127.0.0.1:${this.front.address().port}`;
+  }
+
+  statuses() {
+    const items = [...this.planned].map(([id, { code, at }]) => `<item><instanceId>${id}</instanceId><eventsSet><item><instanceEventId>instance-event-${id}</instanceEventId><code>${code}</code>`
+      + `<description>The instance is running on degraded hardware</description><notBefore>${at.toISOString()}</notBefore></item></eventsSet></item>`);
+    return `<DescribeInstanceStatusResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><instanceStatusSet>${items.join('')}</instanceStatusSet></DescribeInstanceStatusResponse>`;
+  }
+
+  plan(id, code, at) {
+    this.planned.set(id, { code, at });
   }
 
   async ask(action, parameters = {}) {
@@ -88,6 +119,8 @@ export class Moto {
   async end() {
     this.ended = true;
     await this.watching;
+    this.front?.closeAllConnections();
+    this.front?.close();
     for (const id of this.agents.keys()) this.off(id);
     spawnSync(join(root, 'tests/support/moto-lab'), ['stop', this.dir]);
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

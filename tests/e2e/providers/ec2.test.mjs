@@ -25,7 +25,7 @@ before(async () => {
   world = new Local({
     config: {
       providers: {
-        cloud: { kind: 'ec2', region: 'us-west-2', endpoint: moto.url, credentialsFile: moto.keys, image: 'ami-12c6146b', subnets: { [subnet]: zone }, tags: { team: 'training' } },
+        cloud: { kind: 'ec2', region: 'us-west-2', endpoint: await moto.frontUrl(), credentialsFile: moto.keys, image: 'ami-12c6146b', subnets: { [subnet]: zone }, tags: { team: 'training' } },
       },
     },
   });
@@ -64,6 +64,7 @@ test('the contract of a provider holds, with the life of an instance', async (t)
   const hpctl = (...args) => promisify(execFile)(hpctlPath, args, { env, timeout: SLOW });
   const { stdout } = await hpctl('provider', 'test', 'cloud', '--launch');
   assert.match(stdout, /list has the machine/);
+  assert.match(stdout, /what is planned for machines is said/);
   assert.match(stdout, /describe finds the machine by hpd's id alone/);
   assert.doesNotMatch(stdout, /FAIL|failed/i);
   const tested = (await moto.instances()).filter((instance) => instance.tags['holdfast-node'] === 'provider-test');
@@ -84,21 +85,35 @@ test('a fault: the instance is replaced, and the new one joins', async (t) => {
   assert.equal((await moto.running()).length, 2);
 });
 
+test('EC2 retires an instance next week: it is drained and replaced before', async (t) => {
+  if (cannot) return void t.skip(cannot);
+  const old = await machineOf('w-2');
+  moto.plan(old.id, 'instance-retirement', new Date(Date.now() + 7 * 86400000));
+  await world.stopHpd('SIGKILL');
+  await world.start(); // EC2 is asked at the start, and once a minute
+  await replaced('w-2', 1);
+  assert.equal((await world.repairs('w-2')).find((o) => o.kind === 'replace').code, 'provider.retirement');
+  await until('w-2 in service', () => isReady('w-2'), SLOW);
+  const instances = await moto.instances();
+  assert.equal(instances.find((instance) => instance.id === old.id).state, 'terminated');
+  assert.equal(instances.length, 5, 'one more was launched');
+});
+
 test('hpd is killed while it replaces an instance: one is launched, one is ended', async (t) => {
   if (cannot) return void t.skip(cannot);
   const chance = random(18);
   const broken = await machineOf('w-2');
   const other = await machineOf('w-1');
   moto.kernel(broken.id, ROW);
-  await until('the repair has begun', async () => (await world.repairs('w-2')).length > 0, SLOW);
+  await until('the repair has begun', async () => (await world.repairs('w-2')).length > 1, SLOW);
   for (let kill = 0; kill < KILLS; kill++) {
     await new Promise((done) => setTimeout(done, chance() * 400)); // at any point: no proof hangs on it
     await world.stopHpd('SIGKILL');
     await world.start();
   }
-  await replaced('w-2', 1);
+  await replaced('w-2', 2);
   await until('w-2 in service', () => isReady('w-2'), SLOW);
   const instances = await moto.instances();
-  assert.equal(instances.length, 5, 'one more was launched');
+  assert.equal(instances.length, 6, 'one more was launched');
   assert.deepEqual((await moto.running()).map((instance) => instance.id).sort(), [other.id, (await machineOf('w-2')).id].sort());
 });

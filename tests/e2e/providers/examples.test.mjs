@@ -87,6 +87,22 @@ for (const kind of kinds) {
     assert.ok(gone.code === 6 || gone.answer.state === 'gone', JSON.stringify(gone));
   });
 
+  if (kind.name === 'aws-ec2')
+    test('aws-ec2: what EC2 has scheduled is said with its date', () => {
+      const world = prepared();
+      const { ref } = run(world, 'launch', launch()).answer;
+      const events = () => {
+        const done = world.run('aws-ec2', 'events', { instanceId: undefined });
+        assert.equal(done.code, 0, done.error);
+        schema.check('eventsAnswer', done.answer);
+        return done.answer.events;
+      };
+      assert.deepEqual(events(), []);
+      const planned = (Code, Description) => ({ InstanceEventId: `event-${Code}`, Code, Description, NotBefore: '2026-12-05T10:00:00.000Z' });
+      world.change(ref, { status: { InstanceId: ref, Events: [planned('instance-retirement', 'degraded hardware'), planned('system-reboot', '[Completed] done')] } });
+      assert.deepEqual(events(), [{ id: 'event-instance-retirement', ref, kind: 'retirement', at: '2026-12-05T10:00:00.000Z', detail: 'EC2 has scheduled instance-retirement: degraded hardware' }]);
+    });
+
   test(`${kind.name}: a machine that nobody knows is exit code 6, a request that is none is 5`, () => {
     const world = prepared();
     for (const action of ['describe', 'reboot', 'terminate']) assert.equal(run(world, action, { key: 'k/1', instanceId: 'i-none' }).code, 6, action);

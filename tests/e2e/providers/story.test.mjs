@@ -11,7 +11,7 @@ import { schema } from '../lib/provider_schema.mjs';
 import { FELL_OFF, XID, until } from '../lib/world.mjs';
 
 const SLOW = 240000;
-const ACTIONS = ['launch', 'describe', 'reboot', 'terminate'];
+const ACTIONS = ['launch', 'describe', 'reboot', 'terminate', 'events'];
 const clouds = new Clouds();
 const site = join(clouds.dir, 'site');
 const record = join(clouds.dir, 'requests');
@@ -73,9 +73,23 @@ test('a row that cannot be remapped: the machine is replaced by the example', as
   assert.equal(clouds.calls('reboot-instances').length, 1);
 });
 
+test('EC2 retires an instance next week: the machine is drained and replaced before', async () => {
+  const old = await machineOf('w-2');
+  const due = new Date(Date.now() + 7 * 86400000).toISOString();
+  clouds.change(old.id, { status: { InstanceId: old.id, Events: [{ InstanceEventId: 'event-1', Code: 'instance-retirement', Description: 'The instance is running on degraded hardware', NotBefore: due }] } });
+  await world.stopHpd('SIGKILL');
+  await world.start(); // it is asked about at the start, and once a minute
+  const repair = await until('w-2 is replaced', async () => (await world.repairs('w-2')).find((o) => o.kind === 'replace' && o.state === 'succeeded'), SLOW);
+  assert.equal(repair.code, 'provider.retirement');
+  await until('w-2 in service', () => isReady('w-2'), SLOW);
+  assert.notEqual((await machineOf('w-2')).id, old.id);
+  assert.equal(clouds.machine(old.id).state, 'terminated');
+  assert.equal(clouds.calls('run-instances').length, 4, 'two at first, and one for each replacement');
+});
+
 test('each request of hpd fits the schema', () => {
   const sent = requests();
-  for (const request of sent) schema.check('request', request);
+  for (const request of sent) schema.check(request.action === 'events' ? 'eventsRequest' : 'request', request);
   // describe is asked only where something waits for a machine
   for (const action of ['launch', 'reboot', 'terminate']) assert.ok(sent.some((request) => request.action === action), action);
   const known = Object.keys(schema.document.$defs.request.properties);

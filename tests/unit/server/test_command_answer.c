@@ -73,6 +73,47 @@ static void test_the_code_reads_what_fits_the_schema(void **state)
     }
 }
 
+static void test_events_are_read_strictly(void **state)
+{
+    static const char *const bad[] = {
+        "[]",
+        "{\"events\":{}}",
+        "{\"events\":[{}]}",
+        "{\"events\":[{\"id\":\"e\",\"kind\":\"reboot\"}]}",
+        "{\"events\":[{\"ref\":\"m\",\"kind\":\"reboot\"}]}",
+        "{\"events\":[{\"id\":\"e\",\"ref\":\"m\"}]}",
+        "{\"events\":[{\"id\":\"e\",\"ref\":\"m\",\"kind\":\"party\"}]}",
+        "{\"events\":[{\"id\":\"a b\",\"ref\":\"m\",\"kind\":\"reboot\"}]}",
+        "{\"events\":[{\"id\":\"e\",\"ref\":\"m\",\"kind\":\"reboot\",\"at\":\"tomorrow\"}]}",
+        "{\"events\":[{\"id\":\"e\",\"ref\":\"m\",\"kind\":\"reboot\",\"at\":1795176000}]}",
+        "{\"events\":[{\"id\":\"e\",\"ref\":\"m\",\"kind\":\"reboot\",\"when\":\"\"}]}",
+        "{\"events\":[],\"more\":1}"};
+    struct provider_notice *notices = NULL;
+    char why[PROVIDER_ERROR_MAX];
+    size_t count = 99;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        const struct command_run run = {.out = bad[i], .err = ""};
+        if (command_events_answer(&run, &notices, &count, why) != STATUS_BACKEND)
+            fail_msg("%s is read", bad[i]);
+        assert_non_null(strstr(why, "the answer of events cannot be read"));
+    }
+    const struct command_run run = {
+        .out = "{\"events\":[{\"id\":\"e-1\",\"ref\":\"m-1\",\"kind\":\"retirement\",\"at\":\"2026-12-05T10:00:00Z\","
+               "\"detail\":\"the rack\\u0007 moves\"},{\"id\":\"e-2\",\"instanceId\":\"i-1\",\"kind\":\"degraded\"}]}",
+        .err = ""};
+    assert_int_equal(command_events_answer(&run, &notices, &count, why), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(notices[0].kind, PROVIDER_NOTICE_RETIREMENT);
+    assert_int_equal(notices[0].due_at, INT64_C(1796464800000));
+    assert_null(strchr(notices[0].words, 7));
+    assert_string_equal(notices[1].instance_id, "i-1");
+    assert_int_equal(notices[1].due_at, 0);
+    free(notices);
+    const struct command_run failed = {.exit_code = 4, .out = "", .err = "no"};
+    assert_int_equal(command_events_answer(&failed, &notices, &count, why), STATUS_BACKEND);
+}
+
 static int read_list(const char *out, int exit_code, size_t *ret_count, char *why)
 {
     const struct command_run run = {.exit_code = exit_code, .out = out, .err = ""};
@@ -113,6 +154,7 @@ static void test_a_list_is_read_strictly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_code_reads_what_fits_the_schema),
-                                       cmocka_unit_test(test_a_list_is_read_strictly)};
+                                       cmocka_unit_test(test_a_list_is_read_strictly),
+                                       cmocka_unit_test(test_events_are_read_strictly)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

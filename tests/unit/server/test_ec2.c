@@ -230,6 +230,105 @@ static void a_list_of_large_instances_is_read(void **state)
     free(list);
 }
 
+/* --- what EC2 plans -------------------------------------------------------------------------------------------- */
+
+#define STATUS_OF(id, rest) "<item><instanceId>" id "</instanceId>" rest "</item>"
+#define EVENT_OF(id, code, text, at)                                                                             \
+    "<item><instanceEventId>" id "</instanceEventId><code>" code "</code><description>" text "</description>" at \
+    "</item>"
+#define AT "<notBefore>2026-12-05T10:00:00.000Z</notBefore><notAfter>2026-12-05T12:00:00.000Z</notAfter>"
+#define IMPAIRED(since)                                                                                      \
+    "<systemStatus><status>impaired</status><details><item><name>reachability</name><status>failed</status>" \
+    "<impairedSince>" since "</impairedSince></item></details></systemStatus>"
+
+static int say(struct world *w, const char *items, struct provider_notice **ret_notices, size_t *ret_count)
+{
+    pthread_mutex_lock(&w->ec2.lock);
+    w->ec2.status_item = items;
+    pthread_mutex_unlock(&w->ec2.lock);
+    return met(w, w->driver.ops->notices(w->driver.self, ret_notices, ret_count, w->error));
+}
+
+static void what_ec2_plans_is_told_with_its_date(void **state)
+{
+    struct world *w = *state;
+    struct provider_notice *notices = NULL;
+    size_t count = 0;
+    assert_int_equal(say(w, "", &notices, &count), 0);
+    assert_int_equal(count, 0);
+    free(notices);
+    assert_int_equal(say(w,
+                         STATUS_OF("i-00000000000000001",
+                                   "<eventsSet>" EVENT_OF("instance-event-1", "instance-retirement",
+                                                          "The instance is running on degraded hardware", AT)
+                                       EVENT_OF("instance-event-2", "system-reboot", "[Completed] scheduled reboot", AT)
+                                           EVENT_OF("instance-event-3", "system-maintenance", "", AT)
+                                               EVENT_OF("instance-event-4", "instance-reboot", "", "") "</eventsSet>")
+                             STATUS_OF("i-00000000000000002", IMPAIRED("2026-01-05T10:00:00.000Z")) STATUS_OF(
+                                 "i-00000000000000003",
+                                 "<eventsSet>" EVENT_OF("e", "capacity-block-expiration", "", AT) "</eventsSet>"),
+                         &notices, &count),
+                     0);
+    /* both questions are answered with all of it here */
+    assert_int_equal(count, 8);
+    assert_string_equal(notices[0].ref, "i-00000000000000001");
+    assert_string_equal(notices[0].id, "instance-event-1");
+    assert_int_equal(notices[0].kind, PROVIDER_NOTICE_RETIREMENT);
+    assert_int_equal(notices[0].due_at, INT64_C(1796464800000));
+    assert_string_equal(notices[0].words,
+                        "EC2 has scheduled instance-retirement: The instance is running on degraded hardware");
+    assert_int_equal(notices[1].kind, PROVIDER_NOTICE_MAINTENANCE);
+    assert_int_equal(notices[2].kind, PROVIDER_NOTICE_REBOOT);
+    assert_int_equal(notices[2].due_at, 0);
+    assert_string_equal(notices[3].ref, "i-00000000000000002");
+    assert_int_equal(notices[3].kind, PROVIDER_NOTICE_DEGRADED);
+    assert_string_equal(notices[3].words, "EC2 says: system status impaired since 2026-01-05T10:00:00.000Z");
+    free(notices);
+    assert_true(fake_ec2_heard(&w->ec2, "Filter.1.Value.1=impaired") > 0);
+}
+
+static void what_is_impaired_for_a_moment_is_not_degraded(void **state)
+{
+    struct world *w = *state;
+    struct provider_notice *notices = NULL;
+    size_t count = 99;
+    char since[CLOCK_TEXT_MAX];
+    clock_format(clock_true_ms(clock_system()) - 60 * MS_PER_S, since);
+    autofree char *item = own_printf(STATUS_OF("i-00000000000000002", IMPAIRED("%s")), since);
+    assert_int_equal(say(w, item, &notices, &count), 0);
+    assert_int_equal(count, 0);
+    free(notices);
+    assert_int_equal(say(w, "", &notices, &count), 0);
+    free(notices);
+}
+
+/* None of these says that nothing is planned. */
+static void plans_that_cannot_be_read_are_none(void **state)
+{
+    struct world *w = *state;
+    struct provider_notice *notices = NULL;
+    size_t count = 0;
+    static const char *const bodies[] = {
+        "",
+        "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>",
+        "<DescribeInstanceStatusResponse>",
+        "<DescribeInstanceStatusResponse/>",
+        "<DescribeInstanceStatusResponse><instanceStatusSet><item><instanceId>you</instanceId><eventsSet><item>"
+        "<code>instance-stop</code></item></eventsSet></item></instanceStatusSet></DescribeInstanceStatusResponse>",
+        "<DescribeInstanceStatusResponse><instanceStatusSet><item><instanceId>i-00000000000000001</"
+        "instanceId><eventsSet>"
+        "<item><code>instance-stop</code><notBefore>soon</notBefore></item></eventsSet></item></instanceStatusSet>"
+        "</DescribeInstanceStatusResponse>"};
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        raw(w, 200, bodies[i]);
+        if (say(w, "", &notices, &count) == 0)
+            fail_msg("answer %zu is taken", i);
+    }
+    raw(w, 0, NULL);
+    refuse(w, "DescribeInstanceStatus", 500, "InternalError", 1);
+    assert_int_equal(say(w, "", &notices, &count), STATUS_UNAVAILABLE);
+}
+
 /* --- reboots --------------------------------------------------------------------------------------------------- */
 
 static void a_reboot_is_sent_once(void **state)
@@ -572,6 +671,9 @@ int main(void)
         IN_WORLD(two_instances_of_one_machine_are_a_conflict),
         IN_WORLD(what_has_not_our_tag_is_left_alone),
         IN_WORLD(a_list_has_all_pages),
+        IN_WORLD(what_ec2_plans_is_told_with_its_date),
+        IN_WORLD(what_is_impaired_for_a_moment_is_not_degraded),
+        IN_WORLD(plans_that_cannot_be_read_are_none),
         IN_WORLD(a_list_of_large_instances_is_read),
         IN_WORLD(a_type_that_a_zone_has_not_is_tried_in_the_next),
         IN_WORLD(a_reboot_is_sent_once),

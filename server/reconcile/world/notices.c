@@ -1,0 +1,67 @@
+/*
+ * What providers say of their machines: each that can say it is asked once a minute. What it says is stored as evidence
+ * (service/provider/notice.h), which the loop then weighs as any other.
+ */
+#include "base/log.h"
+#include "base/own.h"
+#include "server/reconcile/base/call.h"
+#include "server/reconcile/base/loop.h"
+#include "server/service/provider/notice.h"
+
+#define LOOK_EVERY_MS MS_PER_MIN
+
+struct notices_part {
+    int under_way; /* calls */
+};
+
+static void start(struct reconcile *r)
+{
+    r->notices = own_calloc(1, sizeof(*r->notices));
+}
+
+static void end(struct reconcile *r)
+{
+    free(TAKE(r->notices));
+}
+
+static bool ask(struct reconcile *r, int64_t now)
+{
+    (void)now;
+    if (r->notices->under_way > 0)
+        return false;
+    for (size_t i = 0; i < r->deps.provider_count; i++) {
+        const struct provider_driver *provider = &r->deps.providers[i];
+        if (provider->ops->notices == NULL)
+            continue;
+        struct rcall *call = reconcile_call_new(CALL_NOTICES, 0, 0);
+        call->provider = *provider;
+        r->notices->under_way++;
+        reconcile_call_send(r, call);
+    }
+    return false;
+}
+
+static enum part_take take(struct reconcile *r, struct rcall *call)
+{
+    struct problem problem;
+    const char *name = call->provider.ops->name;
+    if (call->kind != CALL_NOTICES)
+        return PART_TAKE_NOT_MINE;
+    r->notices->under_way--;
+    if (call->status != 0) {
+        log_warn("the provider %s cannot say what it plans for its machines: %s", name, call->error);
+        return PART_TAKE_DONE;
+    }
+    int status = service_provider_notices(r->service, name, call->notices, call->notice_count, &problem);
+    if (status < 0)
+        log_warn("what the provider %s says of its machines is not stored yet: %s", name, problem.detail);
+    return PART_TAKE_DONE;
+}
+
+const struct part part_notices = {
+    .start = start,
+    .end = end,
+    .run = ask,
+    .take = take,
+    .every_ms = LOOK_EVERY_MS,
+};

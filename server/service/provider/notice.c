@@ -1,0 +1,293 @@
+/*
+ * What a provider says of its machines: that one goes away or is interrupted on a date, that its hardware is not well. It becomes a verdict of
+ * the source "provider", so that the policy weighs it as it weighs what agents see; beside it stands the date.
+ *
+ * A provider says all that it has to say each time. So what was said and is said no more is over: its verdict is resolved, and the repair
+ * that was begun for it ends while it has touched nothing. What is said of a machine that fills no slot is left alone.
+ */
+#include "server/service/provider/notice.h"
+
+#include "base/text.h"
+#include "db/node.h"
+#include "db/notice.h"
+#include "db/operation.h"
+#include "db/verdict.h"
+#include "policy/policy.h"
+#include "server/service/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct taking {
+    struct service *service;
+    const char *provider;
+    const struct provider_notice *notices;
+    size_t count;
+    int64_t now_ms;
+    bool writes; /* else it is only asked whether there is something to write */
+    bool needed;
+    int64_t *standing; /* verdicts of what is said still */
+    size_t standing_count;
+    struct verdict *changed; /* owned: the loop looks at their nodes */
+    size_t changed_count;
+};
+
+static void say_code(enum provider_notice_kind kind, char ret_code[CODE_MAX_BYTES])
+{
+    snprintf(ret_code, CODE_MAX_BYTES, VERDICT_SOURCE_PROVIDER ".%s", provider_notice_kind_text(kind));
+}
+
+/* " at 2026-12-05T10:00:00.000Z" */
+static const char *say_date(int64_t due_at, char text[CLOCK_TEXT_MAX + 8])
+{
+    char date[CLOCK_TEXT_MAX] = "";
+    if (due_at > 0)
+        clock_format(due_at, date);
+    snprintf(text, CLOCK_TEXT_MAX + 8, "%s%s", due_at > 0 ? " at " : "", date);
+    return text;
+}
+
+struct change {
+    struct place place;
+    struct verdict verdict;
+};
+
+static int say_change(struct db_tx *tx, struct taking *taking, const struct change *change, enum event_level level,
+                      const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* "provider.retirement gpu-1 …" */
+static int say_change(struct db_tx *tx, struct taking *taking, const struct change *change, enum event_level level,
+                      const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *message = own_vprintf(fmt, ap);
+    va_end(ap);
+    taking->changed = own_realloc(taking->changed, taking->changed_count + 1, sizeof(*taking->changed));
+    taking->changed[taking->changed_count++] = change->verdict;
+    return place_event(tx, &change->place, NULL, level, EVENT_KIND_VERDICT, "%s %s%s", change->verdict.code,
+                       change->place.node.name, message);
+}
+
+/* Nobody stopped it: what else is against the node is weighed anew. */
+static int cancel_repair(struct db_tx *tx, const struct place *place, const char *code, const char *why)
+{
+    struct operation operation;
+    int status = db_operation_active(tx, place->node.id, &operation);
+    if (status != 0)
+        return status == STATUS_NOT_FOUND ? 0 : status;
+    if (operation.cause != OPERATION_CAUSE_FAULT || !text_equal(operation.code, code) || operation.cancel_asked ||
+        operation_is_past_return(&operation))
+        return 0;
+    operation.cancel_asked = true;
+    text_copy_cut(operation.error, sizeof(operation.error), why);
+    return db_operation_update(tx, &operation);
+}
+
+/* --- what it says -------------------------------------------------------------------------------------------- */
+
+/* The slot that the machine fills, with an agent that has been heard. NOT_FOUND. */
+static int find_place(struct db_tx *tx, const struct taking *taking, const struct provider_notice *notice,
+                      struct place *ret_place)
+{
+    struct instance instance;
+    int status = notice->instance_id[0] != '\0' ? db_instance_get(tx, notice->instance_id, &instance)
+                                                : db_instance_by_ref(tx, taking->provider, notice->ref, &instance);
+    if (status == 0 && notice->ref[0] != '\0' && instance.provider_ref[0] != '\0' &&
+        !text_equal(instance.provider_ref, notice->ref))
+        status = STATUS_NOT_FOUND;
+    if (status == 0)
+        status = place_find_row(tx, instance.node_id, ret_place);
+    if (status != 0)
+        return status;
+    bool fills = ret_place->instance.id == instance.id && instance.boot_id[0] != '\0' &&
+                 text_equal(ret_place->group.provider, taking->provider);
+    return fills ? 0 : STATUS_NOT_FOUND;
+}
+
+static void make_verdict(const struct taking *taking, const struct place *place, const struct provider_notice *notice,
+                         const struct notice *row, struct verdict *ret_verdict)
+{
+    struct verdict verdict = {.node_id = place->node.id,
+                              .severity = SEVERITY_WARN,
+                              .state = VERDICT_STATE_OPEN,
+                              .count = 1,
+                              .first_at = taking->now_ms,
+                              .last_at = taking->now_ms,
+                              .received_at = taking->now_ms};
+    autofree char *key = own_printf("%s/%s/%s/%s", row->provider, row->id, row->instance_id, row->boot_id);
+    id_sha256_hex(key, strlen(key), verdict.key);
+    say_code(notice->kind, verdict.code);
+    text_copy_cut(verdict.source, sizeof(verdict.source), VERDICT_SOURCE_PROVIDER);
+    text_copy_cut(verdict.table_version, sizeof(verdict.table_version), fault_table_version());
+    memcpy(verdict.instance_id, row->instance_id, sizeof(verdict.instance_id));
+    memcpy(verdict.boot_id, place->instance.boot_id, sizeof(verdict.boot_id));
+    say_cut(verdict.raw_line, sizeof(verdict.raw_line), "%s: %s", taking->provider,
+            notice->words[0] != '\0' ? notice->words : provider_notice_kind_text(notice->kind));
+    const struct fault_overrides *overrides = atomic_load(&taking->service->fault_overrides);
+    verdict.node_fault = !fault_is_overridden(overrides, verdict.code) &&
+                         !fault_has_trait(verdict.code, FAULT_TRAIT_PLANNED) && policy_is_node_fault(NULL, &verdict);
+    *ret_verdict = verdict;
+}
+
+static int add_new(struct db_tx *tx, struct taking *taking, struct change *change, const struct provider_notice *notice,
+                   struct notice *row)
+{
+    enum db_verdict_change what;
+    char date[CLOCK_TEXT_MAX + 8];
+    make_verdict(taking, &change->place, notice, row, &change->verdict);
+    int status = db_verdict_put(tx, &change->verdict, &what);
+    if (status < 0)
+        return status;
+    row->verdict_id = change->verdict.id;
+    row->due_at = notice->due_at;
+    status = db_notice_insert(tx, row);
+    return status < 0 ? status
+                      : say_change(tx, taking, change, EVENT_LEVEL_WARN, ": %s%s", change->verdict.raw_line,
+                                   say_date(notice->due_at, date));
+}
+
+static int move_date(struct db_tx *tx, struct taking *taking, struct change *change,
+                     const struct provider_notice *notice, const struct notice *row)
+{
+    char date[CLOCK_TEXT_MAX + 8];
+    int status = db_verdict_get_row(tx, row->verdict_id, &change->verdict);
+    if (status == 0)
+        status = db_notice_set_due(tx, row->verdict_id, notice->due_at);
+    if (status == 0) /* how long its jobs have was decided with the old one */
+        status = cancel_repair(tx, &change->place, change->verdict.code, "the provider has another date");
+    return status != 0 ? status
+                       : say_change(tx, taking, change, EVENT_LEVEL_WARN, ": %s has another date now:%s",
+                                    taking->provider, notice->due_at > 0 ? say_date(notice->due_at, date) : " none");
+}
+
+static bool is_standing(const struct taking *taking, int64_t verdict_id)
+{
+    for (size_t i = 0; i < taking->standing_count; i++)
+        if (taking->standing[i] == verdict_id)
+            return true;
+    return false;
+}
+
+static int take_one(struct db_tx *tx, struct taking *taking, const struct provider_notice *notice)
+{
+    struct change change;
+    const struct place *place = &change.place;
+    int status = find_place(tx, taking, notice, &change.place);
+    if (status != 0)
+        return status == STATUS_NOT_FOUND ? 0 : status;
+    struct notice row = {.verdict_id = 0};
+    text_copy_cut(row.provider, sizeof(row.provider), taking->provider);
+    text_copy_cut(row.id, sizeof(row.id), notice->id);
+    memcpy(row.instance_id, place->instance.instance_id, sizeof(row.instance_id));
+    if (notice->kind != PROVIDER_NOTICE_REBOOT) /* any boot answers that, and some providers see it late */
+        memcpy(row.boot_id, place->instance.boot_id, sizeof(row.boot_id));
+    status = db_notice_find(tx, &row);
+    if (status != 0 && status != STATUS_NOT_FOUND)
+        return status;
+    bool is_new = status == STATUS_NOT_FOUND, again = !is_new && is_standing(taking, row.verdict_id);
+    bool moved = !is_new && !again && row.due_at != notice->due_at;
+    taking->needed |= is_new || moved;
+    status = 0;
+    if (taking->writes && is_new)
+        status = add_new(tx, taking, &change, notice, &row);
+    else if (taking->writes && moved)
+        status = move_date(tx, taking, &change, notice, &row);
+    if (row.verdict_id != 0 && !again)
+        taking->standing[taking->standing_count++] = row.verdict_id;
+    return status;
+}
+
+/* --- what it says no more ------------------------------------------------------------------------------------ */
+
+struct over {
+    const struct taking *taking;
+    struct notice *list;
+    size_t count;
+};
+
+static int take_over(const void *row, void *arg)
+{
+    struct over *over = arg;
+    const struct notice *notice = row;
+    if (is_standing(over->taking, notice->verdict_id))
+        return 0;
+    over->list = own_realloc(over->list, over->count + 1, sizeof(*over->list));
+    over->list[over->count++] = *notice;
+    return 0;
+}
+
+static int end_one(struct db_tx *tx, struct taking *taking, const struct notice *notice)
+{
+    struct change change;
+    const struct verdict *verdict = &change.verdict;
+    int status = db_verdict_get_row(tx, notice->verdict_id, &change.verdict);
+    if (status == 0)
+        status = db_verdict_resolve_between(tx, verdict->node_id, verdict->id - 1, verdict->id);
+    if (status == 0)
+        status = place_find_row(tx, verdict->node_id, &change.place);
+    /* A machine that was let go, or has booted since, is none of whom anything was withdrawn. */
+    if (status != 0 || !text_equal(change.place.instance.instance_id, verdict->instance_id) ||
+        !text_equal(change.place.instance.boot_id, verdict->boot_id))
+        return status;
+    status = cancel_repair(tx, &change.place, verdict->code, "the provider says it no more");
+    return status != 0
+               ? status
+               : say_change(tx, taking, &change, EVENT_LEVEL_INFO, " is over: %s says it no more", taking->provider);
+}
+
+static int end_others(struct db_tx *tx, struct taking *taking)
+{
+    struct over over = {.taking = taking};
+    int status = db_notice_list_open(tx, taking->provider, take_over, &over);
+    autofree struct notice *list = over.list;
+    taking->needed |= over.count > 0;
+    for (size_t i = 0; status == 0 && taking->writes && i < over.count; i++)
+        status = end_one(tx, taking, &list[i]);
+    return status;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------ */
+
+static int take(struct db_tx *tx, void *arg)
+{
+    struct taking *taking = arg;
+    int status = 0;
+    taking->standing_count = 0;
+    taking->changed_count = 0;
+    taking->needed = false;
+    for (size_t i = 0; status == 0 && i < taking->count; i++)
+        status = take_one(tx, taking, &taking->notices[i]);
+    return status == 0 ? end_others(tx, taking) : status;
+}
+
+static void wake(struct service *s, const struct taking *taking)
+{
+    for (size_t i = 0; i < taking->changed_count; i++) {
+        const struct verdict *verdict = &taking->changed[i];
+        const struct service_stored stored = {verdict->node_id, service_mono_us(s), verdict, 1};
+        service_wake(s, SERVICE_WAKE_NODE, verdict->node_id);
+        if (s->verdicts_stored != NULL)
+            s->verdicts_stored(s->wake_arg, &stored);
+    }
+    if (taking->changed_count > 0)
+        service_events_added(s);
+}
+
+int service_provider_notices(struct service *s, const char *provider, const struct provider_notice *notices,
+                             size_t count, struct problem *ret_problem)
+{
+    struct taking taking = {
+        .service = s, .provider = provider, .notices = notices, .count = count, .now_ms = service_now(s)};
+    taking.standing = own_calloc(count + 1, sizeof(*taking.standing));
+    int status = service_read(s, take, &taking, ret_problem);
+    if (status == 0 && taking.needed) {
+        taking.writes = true;
+        status = service_write(s, "provider-notices", take, &taking, ret_problem);
+    }
+    if (status == 0)
+        wake(s, &taking);
+    free(taking.standing);
+    free(taking.changed);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* What a provider says of its machines: drained, and replaced or rebooted before its date, by the policy. */
+#include "tests/sim/sim_world.h"
+
+#define LEAD_MS MS_PER_HOUR
+
+static struct provider_notice *say(struct sim *sim, const char *node, enum provider_notice_kind kind, int64_t due_at)
+{
+    struct provider_notice *notice = &sim->provider.notices[sim->provider.notice_count++];
+    *notice = (struct provider_notice){.kind = kind, .due_at = due_at};
+    snprintf(notice->id, sizeof(notice->id), "event-%d", sim->provider.notice_count);
+    snprintf(notice->instance_id, sizeof(notice->instance_id), "%s", fake_provider_of_node(&sim->provider, node)->id);
+    snprintf(notice->words, sizeof(notice->words), "planned work");
+    return notice;
+}
+
+static void open_saying(struct sim *sim, uint64_t seed, int nodes)
+{
+    sim_open(sim, seed, true);
+    sim->provider.says = true;
+    sim_crash(sim); /* the next hpd has a provider that says what it plans */
+    sim_create(sim, nodes, NODE_RECOVERY_AUTOMATIC);
+}
+
+static void a_machine_that_goes_on_a_date_is_replaced_before(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 321, 3);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    const struct fake_instance *old = fake_provider_of_node(&sim.provider, "gpu-1");
+    int64_t due_at = clock_wall_ms(sim.provider.clock) + 30 * MS_PER_HOUR;
+    there->jobs = 1;
+    say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, due_at);
+    sim_run(&sim, 5 * MS_PER_HOUR); /* longer than drainDeadline */
+    assert_true(there->out);
+    assert_int_equal(there->evictions, 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "provider.retirement gpu-1: fake: planned work at"),
+                     1);
+    sim_run(&sim, due_at - LEAD_MS - clock_wall_ms(sim.provider.clock) - 10 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 0);
+    assert_false(old->gone);
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 1);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 30 * MS_PER_MIN);
+    assert_true(old->gone);
+    assert_true(clock_wall_ms(sim.provider.clock) < due_at);
+    sim.provider.notice_count = 0;
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.launches, 4);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, NULL),
+                     1); /* of a machine that is gone nothing is withdrawn */
+    sim_close(&sim);
+}
+
+static void one_that_is_idle_is_replaced_at_once(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 322, 3);
+    say(&sim, "gpu-2", PROVIDER_NOTICE_MAINTENANCE, clock_wall_ms(sim.provider.clock) + 9 * MS_PER_DAY);
+    say(&sim, "gpu-3", PROVIDER_NOTICE_DEGRADED, 0);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.launches, 5);
+    assert_int_equal(sim.provider.reboots, 0);
+    sim_until(&sim, "gpu-2", NODE_STATE_READY, MS_PER_MIN);
+    sim_until(&sim, "gpu-3", NODE_STATE_READY, MS_PER_MIN);
+    sim_close(&sim);
+}
+
+/* Its words stay after the boot, as a provider may see it late. */
+static void a_planned_reboot_is_done_once_and_before(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 323, 3);
+    say(&sim, "gpu-1", PROVIDER_NOTICE_REBOOT, clock_wall_ms(sim.provider.clock) + 2 * MS_PER_DAY);
+    sim_run(&sim, 6 * MS_PER_HOUR);
+    sim_crash(&sim);
+    sim_run(&sim, 6 * MS_PER_HOUR);
+    assert_int_equal(sim.provider.reboots, 1);
+    assert_int_equal(sim.provider.launches, 3);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_MIN);
+    sim_close(&sim);
+}
+
+static void what_is_withdrawn_is_over(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 324, 3);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    there->jobs = 1;
+    struct provider_notice *notice =
+        say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, clock_wall_ms(sim.provider.clock) + 9 * MS_PER_DAY);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(there->out);
+    sim_crash(&sim);
+    notice->due_at += 5 * MS_PER_DAY;
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "has another date"), 1);
+    sim.provider.notice_count = 0;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_false(there->out);
+    assert_int_equal(there->evictions, 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over: fake says it no more"), 1);
+    /* the same again is new, and so is a fault: nobody stopped anything */
+    sim.provider.notice_count = 0;
+    snprintf(say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, 0)->id, NOTICE_ID_MAX_BYTES, "another");
+    there->jobs = 0;
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_int_equal(sim.provider.launches, 4);
+    sim_close(&sim);
+}
+
+static void a_date_that_comes_nearer_counts(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 326, 3);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    there->jobs = 1;
+    struct provider_notice *notice =
+        say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, clock_wall_ms(sim.provider.clock) + 9 * MS_PER_DAY);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(there->evictions, 0);
+    notice->due_at = clock_wall_ms(sim.provider.clock) + 2 * MS_PER_HOUR;
+    sim_run(&sim, 50 * MS_PER_MIN);
+    assert_true(there->out);
+    assert_int_equal(there->evictions, 0);
+    sim_run(&sim, 50 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 1);
+    assert_int_equal(sim.provider.launches, 4);
+    sim_close(&sim);
+}
+
+/* Planned work on most of a group says nothing about its nodes: the budget paces it, and a fault is repaired beside it. */
+static void planned_work_opens_no_breaker(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 325, 8);
+    for (int i = 1; i <= 7; i++) {
+        char node[NODE_NAME_MAX_BYTES];
+        snprintf(node, sizeof(node), "gpu-%d", i);
+        say(&sim, node, PROVIDER_NOTICE_MAINTENANCE, clock_wall_ms(sim.provider.clock) + 9 * MS_PER_DAY);
+    }
+    sim_run(&sim, 6 * MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_BREAKER_OPENED, NULL), 0);
+    assert_int_equal(sim.provider.launches, 8 + 7);
+    sim_close(&sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_that_goes_on_a_date_is_replaced_before),
+        cmocka_unit_test(one_that_is_idle_is_replaced_at_once),
+        cmocka_unit_test(a_planned_reboot_is_done_once_and_before),
+        cmocka_unit_test(what_is_withdrawn_is_over),
+        cmocka_unit_test(a_date_that_comes_nearer_counts),
+        cmocka_unit_test(planned_work_opens_no_breaker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
