@@ -124,6 +124,41 @@ static bool authenticate(struct api_call *call, struct aws_call *ret_call)
 
 /* --- what ------------------------------------------------------------------------------------------------------------ */
 
+/*
+ * Training plans and reserved capacity are sold by AWS, and this server has none: so a list of them is empty, one that is named is not there, and
+ * none can be bought.
+ */
+static void answer_without_plans(struct api_call *call, const struct aws_operation *operation)
+{
+    static const struct {
+        const char *name, *list; /* NULL: it is about one */
+    } asked[] = {{"ListTrainingPlans", "TrainingPlanSummaries"},
+                 {"SearchTrainingPlanOfferings", "TrainingPlanOfferings"},
+                 {"DescribeTrainingPlan", NULL},
+                 {"DescribeTrainingPlanExtensionHistory", NULL},
+                 {"DescribeReservedCapacity", NULL},
+                 {"ListUltraServersByReservedCapacity", NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        char id[ID_UUID_MAX];
+        if (!text_equal(operation->name, asked[i].name))
+            continue;
+        if (asked[i].list == NULL) {
+            reply_error(call, AWS_ERROR_RESOURCE_NOT_FOUND,
+                        "this server has no training plans and no reserved capacity");
+            return;
+        }
+        auto_json json_t *output = json_object();
+        json_put(output, asked[i].list, json_array());
+        audit_granted(call);
+        reply_id(call, id);
+        reply(call, 200, aws_dump(output), id, 0);
+        return;
+    }
+    autofree char *message = own_printf(
+        "%s: this server sells no training plans and no reserved capacity. Nothing was done", operation->name);
+    reply_error(call, AWS_ERROR_UNSUPPORTED_OPERATION, message);
+}
+
 /* False: it has answered. */
 static bool choose(struct api_call *call, struct aws_call *aws)
 {
@@ -144,10 +179,7 @@ static bool choose(struct api_call *call, struct aws_call *aws)
             aws->invocation[0] = '\0';
         return true;
     }
-    autofree char *message = own_printf(
-        "%s: training plans and reserved capacity come later, and this server knows none yet. Nothing was done",
-        aws->operation->name);
-    reply_error(call, AWS_ERROR_UNSUPPORTED_OPERATION, message);
+    answer_without_plans(call, aws->operation);
     return false;
 }
 

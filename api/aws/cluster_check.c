@@ -29,7 +29,7 @@ static const struct rule refused[] = {
     {"RestrictedInstanceGroups", NULL, "there are no restricted groups here. Name them as InstanceGroups"},
     {"RestrictedInstanceGroupsConfig", NULL, "there are no restricted groups here"},
     {"TieredStorageConfig.Mode", "Enable", "no storage for checkpoints is set up here"},
-    {"InstanceGroups[].TrainingPlanArn", NULL, "training plans come later"},
+    {"InstanceGroups[].TrainingPlanArn", NULL, "there are no training plans"},
     {"InstanceGroups[].ScheduledUpdateConfig", NULL,
      "no update is started by the clock here. Use UpdateClusterSoftware when it is time"},
     {"InstanceGroups[].AutoPatchConfig", NULL,

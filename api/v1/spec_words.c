@@ -216,7 +216,7 @@ static const struct record_field group_fields[] = {
      .items_max = REBOOT_METHOD_COUNT,
      MATCHES(REBOOT_WORDS)},
     {NEVER("instanceGroupName", "a group's name is \"name\"")},
-    {NEVER("trainingPlanArn", "training plans come later")},
+    {NEVER("trainingPlanArn", "there are no training plans")},
     {NEVER("scheduledUpdateConfig",
            "no update is started by the clock here. Update the software of the cluster when it is time")},
     {NEVER("autoPatchConfig", "no update starts by itself here. Update the software of the cluster when it is time")},

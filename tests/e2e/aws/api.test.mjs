@@ -116,13 +116,19 @@ test('errors have the form that every SDK reads', async () => {
   assert.equal((await fetch(`${url}/v1/clusters/`, { method: 'POST' })).status, 404);
 });
 
-const LATER = ['SearchTrainingPlanOfferings', 'CreateTrainingPlan', 'DescribeTrainingPlan', 'ListTrainingPlans', 'ExtendTrainingPlan', 'DescribeTrainingPlanExtensionHistory', 'DescribeReservedCapacity', 'ListUltraServersByReservedCapacity'];
+const NAMED = ['DescribeTrainingPlan', 'DescribeTrainingPlanExtensionHistory', 'DescribeReservedCapacity', 'ListUltraServersByReservedCapacity'];
 
 // Who may call which operation is api/access.test.mjs's.
-test('what comes later says so and does nothing', async () => {
-  for (const name of LATER)
+test('there are no training plans: lists are empty, none is found, and none is sold', async () => {
+  assert.deepEqual((await admin.send(new sdk.ListTrainingPlansCommand({ MaxResults: 5 }))).TrainingPlanSummaries, []);
+  assert.deepEqual((await admin.send(new sdk.SearchTrainingPlanOfferingsCommand({ DurationHours: 24, TargetResources: ['hyperpod-cluster'] }))).TrainingPlanOfferings, []);
+  const pages = [];
+  for await (const page of sdk.paginateListTrainingPlans({ client: admin }, {})) pages.push(page);
+  assert.equal(pages.length, 1);
+  for (const name of NAMED) await assert.rejects(admin.send(new sdk[`${name}Command`]({})), named('ResourceNotFound', 400));
+  for (const name of ['CreateTrainingPlan', 'ExtendTrainingPlan'])
     await assert.rejects(admin.send(new sdk[`${name}Command`]({})), (error) => {
-      assert.match(error.message, new RegExp(`^${name}: training plans and reserved capacity come later`));
+      assert.match(error.message, new RegExp(`^${name}: this server sells no training plans`));
       return named('UnsupportedOperationException', 400)(error);
     });
 });
