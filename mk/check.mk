@@ -14,10 +14,12 @@ quick:
 e2e: bench-build
 	@tests/run-e2e
 
-# make campaign KILLS=500 BURSTS=1000 SEED=1: what takes too long for make check, in numbers. kill -9 of hpd and of agents under noise; bursts of critical verdicts
-# with late threads and a late disk. make check has 24 of these kills and 4 of these bursts. First, the requests that no good client sends, and all that the
+# make campaign KILLS=500 BURSTS=1000 PROVIDER_KILLS=1000 SEED=1: what takes too long for make check, in numbers. kill -9 of hpd and of agents under noise; bursts of
+# critical verdicts with late threads and a late disk; kill -9 of hpd while instances are rebooted and replaced, counted at the provider. make check has 24 of
+# these kills, 4 of these bursts and 8 of the last. First, the requests that no good client sends, and all that the
 # APIs take, to an hpd under ASan and UBSan; a word of theirs is a failure.
 KILLS ?= 500
+PROVIDER_KILLS ?= 1000
 BURSTS ?= 1000
 HOSTILE ?= badday/hostile badday/descriptors badday/store api/contract api/access api/audit api/docs aws/ webhook policy.test start.test states.test
 .PHONY: campaign
@@ -26,3 +28,4 @@ campaign: bench-build
 	@E2E_BUILD=$(SANITIZED_BUILD) E2E="$(HOSTILE)" E2E_JOBS=2 E2E_SUITE=hostile tests/run-e2e
 	@cd tests/e2e && KILLS=$(KILLS) SEED=$(SEED) node --test --test-reporter=spec campaign/kills.test.mjs
 	@cd tests/e2e && BURSTS=$(BURSTS) SEED=$(SEED) node --test --test-reporter=spec campaign/bursts.test.mjs
+	@cd tests/e2e && PROVIDER_KILLS=$(PROVIDER_KILLS) SEED=$(SEED) node --test --test-reporter=spec campaign/providers.test.mjs

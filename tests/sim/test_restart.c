@@ -2,6 +2,7 @@
 #include "db/event.h"
 #include "db/node.h"
 #include "db/operation.h"
+#include "server/service/node/node.h"
 #include "tests/sim/sim_cluster.h"
 
 #define OFF_THE_BUS 79
@@ -174,6 +175,30 @@ static void a_step_has_time_when_the_scheduler_is_back(void **state)
     sim_close(&sim);
 }
 
+/* While hpd was away agents could not report: that is a minute, and not another deadline. */
+static void restarts_give_a_join_no_more_time(void **state)
+{
+    struct sim sim;
+    struct operation op;
+    struct problem problem;
+    (void)state;
+    sim_open(&sim, 67, true);
+    sim_create(&sim, 2, NODE_RECOVERY_AUTOMATIC);
+    fake_provider_of_node(&sim.provider, "gpu-1")->hangs = true;
+    assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,
+                                          URGENCY_NOW, "", "", &op, &problem),
+                     0);
+    sim_run(&sim, sim.settings.join_deadline_ms - 2 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        sim_crash(&sim);
+        sim_run(&sim, MS_PER_MIN);
+    }
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, NULL), 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_hold_that_is_only_found_is_remembered),
         cmocka_unit_test(what_was_in_service_is_known_after_many_operations),
         cmocka_unit_test(a_near_miss_is_told_once_after_many_events),
+        cmocka_unit_test(restarts_give_a_join_no_more_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -281,10 +281,13 @@ static enum step_result step_begin(struct work *w, const struct step_ops *ops)
     return ops->enter == NULL ? STEP_GO_ON : ops->enter(w);
 }
 
-/* The step gets at least the time of one call. It is stored: the next look reads the row again. */
+/* The step gets at least the time of one call, or, where it waits for an agent, that of agents to report. It is stored: the next look reads the
+ * row again. */
 static void give_time(struct work *w)
 {
-    int64_t at_least = w->now + w->node->group->settings.backend_deadline_ms;
+    const struct loop_settings *settings = &w->node->group->settings;
+    bool waits_for_agent = w->step->kind == STEP_KIND_JOIN;
+    int64_t at_least = w->now + (waits_for_agent ? settings->policy.silent_after_ms : settings->backend_deadline_ms);
     if (w->step->deadline_at <= 0 || w->step->deadline_at >= at_least)
         return;
     w->step->deadline_at = at_least;

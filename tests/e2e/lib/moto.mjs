@@ -1,7 +1,7 @@
 // moto's EC2 (tests/support/moto-lab), and an agent on each of its instances, set up by the instance's user data as cloud-init would do it.
 import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
-import { appendFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ export class Moto {
   constructor() {
     this.dir = mkdtempSync(join(tmpdir(), 'holdfast-moto.'));
     this.agents = new Map();
+    this.settings = new Map();
   }
 
   // Why this machine cannot have it; undefined when it runs.
@@ -26,6 +27,7 @@ export class Moto {
     writeFileSync(this.keys, '[default]\naws_access_key_id = test\naws_secret_access_key = test\n', { mode: 0o600 });
     this.watching = this.watch();
     this.planned = new Map();
+    this.done = { RunInstances: [], RebootInstances: [], TerminateInstances: [] }; // what moto did, by the instance or the client token
     return undefined;
   }
 
@@ -41,11 +43,20 @@ export class Moto {
         const { authorization } = request.headers;
         const got = await fetch(this.url, { method: 'POST', headers: { authorization, 'content-type': request.headers['content-type'] }, body }).catch(() => undefined);
         answer = { status: got?.status ?? 503, text: (await got?.text()) ?? '' };
+        if (answer.status === 200) await this.note(new URLSearchParams(body.toString()));
       }
       reply.writeHead(answer.status, { 'content-type': 'text/xml' }).end(answer.text);
     });
     await new Promise((done) => this.front.listen(0, '127.0.0.1', done));
     return `http://127.0.0.1:${this.front.address().port}`;
+  }
+
+  // An instance that is rebooted has another boot, which its agent tells.
+  note(asked) {
+    const id = asked.get('InstanceId.1');
+    this.done[asked.get('Action')]?.push(id ?? asked.get('ClientToken'));
+    if (asked.get('Action') === 'RebootInstances' && this.agents.has(id)) return this.boot(id);
+    return undefined;
   }
 
   statuses() {
@@ -100,11 +111,24 @@ export class Moto {
     const settings = Object.fromEntries(content('/etc/holdfast/agent.env').trim().split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
     const where = join(this.dir, id);
     mkdirSync(where);
-    for (const [name, text] of [['token', content('/etc/holdfast/agent.token')], ['boot_id', `${randomUUID()}\n`], ['kmsg', '']]) writeFileSync(join(where, name), text, { mode: 0o600 });
+    for (const [name, text] of [['token', content('/etc/holdfast/agent.token')], ['kmsg', '']]) writeFileSync(join(where, name), text, { mode: 0o600 });
+    this.settings.set(id, settings);
+    await this.boot(id);
+  }
+
+  // The agent of the boot before has ended when the next one begins.
+  async boot(id) {
+    const before = this.agents.get(id);
+    const where = join(this.dir, id);
+    const settings = this.settings.get(id);
+    this.off(id);
+    if (before && before.exitCode === null && before.signalCode === null) await new Promise((done) => before.once('exit', done));
+    writeFileSync(join(where, 'boot_id'), `${randomUUID()}\n`);
     const log = openSync(join(where, 'log'), 'a');
     this.agents.set(id, spawn(agentPath, ['--server', settings.HPD_URL, '--state-dir', join(where, 'agent'), '--token-file', join(where, 'token'),
       ...settings.HP_AGENT_OPTIONS.split(' '), '--kmsg', join(where, 'kmsg'), '--boot-id-file', join(where, 'boot_id'), '--checks', 'none'],
     { stdio: ['ignore', log, log] }));
+    closeSync(log);
   }
 
   off(id) {
