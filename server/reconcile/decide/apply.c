@@ -377,7 +377,6 @@ static int decision_event(struct apply *a, const struct decision *d)
                       decision_rule_text(d->rule), d->sentence);
 }
 
-/* It counts already, or never does. */
 static bool is_stored_fault(const struct decide_item *item, int64_t verdict_id)
 {
     for (size_t i = 0; i < item->verdict_count; i++)
