@@ -12,15 +12,18 @@
 
 struct notices_part {
     int under_way; /* calls */
+    bool *failing; /* by provider: its last answer was none, which is logged once */
 };
 
 static void start(struct reconcile *r)
 {
     r->notices = own_calloc(1, sizeof(*r->notices));
+    r->notices->failing = own_calloc(r->deps.provider_count + 1, sizeof(*r->notices->failing));
 }
 
 static void end(struct reconcile *r)
 {
+    free(r->notices->failing);
     free(TAKE(r->notices));
 }
 
@@ -41,6 +44,19 @@ static bool ask(struct reconcile *r, int64_t now)
     return false;
 }
 
+/* Whether it is news that the provider fails, or does no more. */
+static bool is_news(struct reconcile *r, const struct rcall *call)
+{
+    for (size_t i = 0; i < r->deps.provider_count; i++) {
+        bool *failing = &r->notices->failing[i];
+        if (r->deps.providers[i].ops != call->provider.ops || *failing == (call->status != 0))
+            continue;
+        *failing = call->status != 0;
+        return true;
+    }
+    return false;
+}
+
 static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     struct problem problem;
@@ -48,10 +64,13 @@ static enum part_take take(struct reconcile *r, struct rcall *call)
     if (call->kind != CALL_NOTICES)
         return PART_TAKE_NOT_MINE;
     r->notices->under_way--;
-    if (call->status != 0) {
+    bool news = is_news(r, call);
+    if (call->status != 0 && news)
         log_warn("the provider %s cannot say what it plans for its machines: %s", name, call->error);
+    else if (news)
+        log_info("the provider %s says again what it plans for its machines", name);
+    if (call->status != 0)
         return PART_TAKE_DONE;
-    }
     int status = service_provider_notices(r->service, name, call->notices, call->notice_count, &problem);
     if (status < 0)
         log_warn("what the provider %s says of its machines is not stored yet: %s", name, problem.detail);

@@ -48,6 +48,8 @@ test(`${KILLS} kills of hpd while instances are rebooted and replaced, seed ${SE
   if (cannot) return void t.skip(cannot);
   const next = random(SEED);
   const began = Date.now();
+  let stalled = 0;
+  let last = 0;
   for (let kills = 0; kills < KILLS; kills++) {
     for (const name of NODES) {
       if (await isBusy(name)) continue;
@@ -55,7 +57,11 @@ test(`${KILLS} kills of hpd while instances are rebooted and replaced, seed ${SE
       const { state } = await world.node(name);
       await ask(name, state === 'failed' || next() < 0.5 ? 'replace' : 'reboot');
     }
-    await sleep(next() * 1200); // at any point: no proof hangs on it
+    // At any point: no proof hangs on it. A moto that has become slow is given more time, so that something goes on.
+    const done = moto.done.RunInstances.length + moto.done.RebootInstances.length + moto.done.TerminateInstances.length;
+    stalled = done === last ? stalled + 1 : 0;
+    last = done;
+    await sleep(next() * 1200 * (1 + Math.min(stalled, 8)));
     await world.stopHpd('SIGKILL');
     await world.start();
     if (KILLS > 100 && kills % 50 === 49) console.error(`campaign: ${kills + 1} kills, ${(await operations('replace')).length} replacements, ${moto.done.RebootInstances.length} reboots, ${Math.round((Date.now() - began) / 1000)} s`);

@@ -71,7 +71,7 @@ export class Moto {
 
   async ask(action, parameters = {}) {
     const body = new URLSearchParams({ Action: action, Version: '2016-11-15', ...parameters });
-    const reply = await fetch(this.url, { method: 'POST', headers: { Authorization: SCOPE }, body, signal: AbortSignal.timeout(30000) });
+    const reply = await fetch(this.url, { method: 'POST', headers: { Authorization: SCOPE }, body, signal: AbortSignal.timeout(120000) });
     const text = await reply.text();
     if (reply.status !== 200) throw new Error(text);
     return text;
@@ -93,13 +93,13 @@ export class Moto {
     return (await this.instances()).filter((instance) => instance.state === 'running');
   }
 
+  // Only what runs is asked for: moto keeps what was terminated, and gets slow with it.
   async watch() {
     while (!this.ended) {
-      for (const { id, state } of await this.instances().catch(() => [])) {
-        if (this.ended) break;
-        if (state === 'running' && !this.agents.has(id)) await this.on(id).catch(() => {}); // the next look
-        else if (state !== 'running') this.off(id);
-      }
+      const text = await this.ask('DescribeInstances', { 'Filter.1.Name': 'instance-state-name', 'Filter.1.Value.1': 'running' }).catch(() => undefined);
+      const running = new Set([...(text ?? '').matchAll(/<instanceId>(i-[0-9a-f]+)</g)].map((match) => match[1]));
+      for (const id of running) if (!this.ended && !this.agents.has(id)) await this.on(id).catch(() => {}); // the next look
+      if (text !== undefined) for (const id of this.agents.keys()) if (!running.has(id)) this.off(id);
       await new Promise((done) => setTimeout(done, LOOK_MS));
     }
   }
