@@ -120,6 +120,7 @@ const struct api_route api_routes[] = {
      api_scheduler_node_list},
     {"GET", CLUSTER "/jobs", "listJobs", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_job_list},
     {"GET", CLUSTER "/jobs/{job}", "describeJob", ACCESS_VIEWER, LANE_POOL, PLAIN, 0, api_job_describe},
+    {"GET", CLUSTER "/jobs/{job}/logs", "readJobLogs", ACCESS_OPERATOR, LANE_POOL, QUERY, 0, api_job_read_logs},
     {"POST", CLUSTER "/jobs/{job}/command", "commandJob", ACCESS_OPERATOR, LANE_POOL, PLAIN, SMALL, api_job_command},
     {"POST", CLUSTER "/jobs/{job}/diagnosis", "diagnoseJob", ACCESS_JOB, LANE_POOL, PLAIN, SMALL, api_job_diagnose},
     {"GET", "/v1/incidents", "listIncidents", ACCESS_VIEWER, LANE_POOL, QUERY, 0, api_incident_list},

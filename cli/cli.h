@@ -55,6 +55,9 @@ enum cli_exit {
     X(NODES, "nodes", 0, "NODES", "these nodes, such as gpu-[1-4],gpu-7")                                        \
     X(COUNT, "count", 0, "N", "how many nodes (1)")                                                              \
     X(PODS, "pods", 0, NULL, "make the job's pods anew, and not only its workers")                               \
+    X(RANK, "rank", 0, "N", "of this rank's pod (0)")                                                            \
+    X(LINES, "lines", 0, "N", "so many of the last lines (200)")                                                 \
+    X(PREVIOUS, "previous", 0, NULL, "of the container that was there before the present one")                   \
     X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark")   \
     X(GROUP, "group", 'g', "NAME", "only this instance group")                                                   \
     X(STATE, "state", 0, "STATE", "only those in this state")                                                    \
@@ -322,6 +325,7 @@ int cli_job_restart(struct cli *cli);
 int cli_job_suspend(struct cli *cli);
 int cli_job_resume(struct cli *cli);
 int cli_job_scale(struct cli *cli);
+int cli_job_logs(struct cli *cli);
 int cli_cluster_pause(struct cli *cli);
 int cli_cluster_resume(struct cli *cli);
 int cli_webhook_list(struct cli *cli);

@@ -87,6 +87,8 @@ const struct cli_verb cli_verbs[] = {
     {"job", "resume", "JOB", 1, 1, CLUSTER, cli_job_resume, "let a suspended training job run again"},
     {"job", "scale", "JOB REPLICAS", 2, 2, CLUSTER, cli_job_scale,
      "say how many replicas an elastic training job has at most"},
+    {"job", "logs", "JOB", 1, 1, CLUSTER | CLI_BIT(RANK) | CLI_BIT(LINES) | CLI_BIT(PREVIOUS), cli_job_logs,
+     "the last lines that a job wrote, or where the file with them is"},
     {"lemon", "list", "", 0, 0, LISTING | CLUSTER, cli_lemon_list,
      "the nodes whose past repairs weigh most, of machine, device and slot"},
     {"group", "resume", "GROUP", 1, 1, CLUSTER | CLI_BIT(REASON), cli_group_resume,

@@ -264,6 +264,53 @@ void api_job_command(struct api_call *call)
     api_reply_json(call, 202, json);
 }
 
+/* --- what a job has written ---------------------------------------------------------------------------- */
+
+static int choose_previous(const char *text, int *ret_choice)
+{
+    *ret_choice = strcmp(text, "true") == 0;
+    return *ret_choice || strcmp(text, "false") == 0 ? 0 : STATUS_INVALID;
+}
+
+void api_job_read_logs(struct api_call *call)
+{
+    struct problem problem;
+    struct job_log log;
+    int previous = 0;
+    bool is_read;
+    struct service_job_log_ask ask = {.lines = JOB_LOG_LINES};
+    const struct api_query query[] = {
+        {.name = "rank", .type = API_QUERY_I64, .target = &ask.rank, .max = JOB_LOG_RANK_MAX},
+        {.name = "lines", .type = API_QUERY_I64, .target = &ask.lines, .min = 1, .max = JOB_LOG_LINES_MAX},
+        {.name = "previous",
+         .type = API_QUERY_CHOICE,
+         .target = &previous,
+         .choose = choose_previous,
+         .rule = "true or false"}};
+    if (api_query(call, query, ARRAY_LEN(query)) != 0)
+        return;
+    ask.previous = previous != 0;
+    if (service_job_log(call->service, &call->actor, call->params[0], call->params[1], &ask, &is_read, &log,
+                        &problem) != 0) {
+        api_problem(call, &problem);
+        return;
+    }
+    json_t *json = json_object();
+    json_put_text(json, "job", call->params[1]);
+    json_put_text(json, "state", is_read ? "read" : "asked");
+    json_put_i64(json, "rank", ask.rank);
+    if (is_read) {
+        json_put_text(json, "source", log.source);
+        json_put_text(json, "node", log.node);
+        json_put_text(json, "path", log.path);
+        if (log.text != NULL)
+            json_put(json, "log", json_string(log.text));
+        json_put_time(json, "readAt", log.read_at);
+    }
+    free(log.text);
+    api_reply_json(call, is_read ? 200 : 202, json);
+}
+
 /* --- what srun's --auto-resume asks --------------------------------------------------------------------- */
 
 static int check_state(const char *text)

@@ -56,6 +56,7 @@ void api_scheduler_node_list(struct api_call *call);
 void api_job_list(struct api_call *call);
 void api_job_describe(struct api_call *call);
 void api_job_command(struct api_call *call);
+void api_job_read_logs(struct api_call *call);
 void api_job_diagnose(struct api_call *call);
 
 void api_provider_list(struct api_call *call);

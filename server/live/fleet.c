@@ -9,6 +9,7 @@
 #include "server/live/fleet.h"
 
 #include "server/live/agent_registry.h"
+#include "server/live/job_log.h"
 #include "server/live/pair_matching.h"
 
 #include "base/hash.h"
@@ -65,6 +66,7 @@ struct fleet {
     atomic_int skewed_nodes;       /* so that "no clock is wrong" costs none either */
     struct agent_tasks *agent_tasks;
     struct pair_matching *pair_matching;
+    struct job_logs *job_logs;
     struct agent_registry *agent_registry;
 };
 
@@ -187,6 +189,7 @@ struct fleet *fleet_new(void)
     }
     fleet->agent_tasks = agent_tasks_new();
     fleet->pair_matching = pair_matching_new();
+    fleet->job_logs = job_logs_new();
     fleet->agent_registry = agent_registry_new();
     return fleet;
 }
@@ -207,6 +210,7 @@ void fleet_free(struct fleet *fleet)
     }
     agent_tasks_free(fleet->agent_tasks);
     pair_matching_free(fleet->pair_matching);
+    job_logs_free(fleet->job_logs);
     agent_registry_free(fleet->agent_registry);
     free(fleet);
 }
@@ -219,6 +223,11 @@ struct agent_tasks *fleet_agent_tasks(struct fleet *fleet)
 struct pair_matching *fleet_pair_matching(struct fleet *fleet)
 {
     return fleet->pair_matching;
+}
+
+struct job_logs *fleet_job_logs(struct fleet *fleet)
+{
+    return fleet->job_logs;
 }
 
 struct agent_registry *fleet_agent_registry(struct fleet *fleet)

@@ -24,6 +24,8 @@ struct agent_registry *fleet_agent_registry(struct fleet *fleet);
 uint64_t fleet_settings_tag(struct fleet *fleet, int64_t node_id);
 /* Who is tested with whom (server/live/pair_matching.h); likewise. */
 struct pair_matching *fleet_pair_matching(struct fleet *fleet);
+/* Logs of jobs that people ask for (server/live/job_log.h); likewise. */
+struct job_logs *fleet_job_logs(struct fleet *fleet);
 
 /* What the reconcile loop tells the fleet. Adds or replaces the slot; a new instance id or credential forgets the liveness of the
  * earlier one. For the same instance "no credential", "no boot" and "no address" mean "not known here" and keep what an

@@ -10,7 +10,7 @@
 #ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 
-#include "model/job.h"
+#include "model/job_log.h"
 #include "model/model.h"
 #include "model/quarantine.h"
 #include "server/scheduler/desired.h"
@@ -175,6 +175,9 @@ struct scheduler_jobs_ops {
                     char *ret_error);
     /* Ends a job, as long as it has that name; one that is gone is fine. NULL: no job of it ever waits for another one. */
     int (*cancel)(struct scheduler *s, const char *job, const char *name, char *ret_error);
+    /* The last lines that a job wrote, or where the file with them lies. NOT_FOUND: there is no such job, rank or log. Caller frees
+     * ret_log->text. NULL: what jobs write is not to be had here. */
+    int (*log)(struct scheduler *s, const struct job_log_ask *ask, struct job_log *ret_log, char *ret_error);
 };
 
 /* Asking jobs to write a checkpoint. */

@@ -281,13 +281,13 @@ static bool again(struct kube_call *call, const struct kube_request *request, co
     return pause < kube_call_left_ms(call) && kube_client_sleep(call->client, pause);
 }
 
-int kube_ask(struct kube_call *call, const struct kube_request *request, json_t **ret_json)
+/* The answer of a request that was not refused. */
+static int ask_reply(struct kube_call *call, const struct kube_request *request, struct http_reply *ret_reply)
 {
     autofree char *body = request->body == NULL ? NULL : json_dumps(request->body, JSON_COMPACT);
     struct tries tries = {0};
     for (;;) {
         struct http_reply reply = {0};
-        char error[JSON_ERROR_MAX];
         int status = send_once(call, request, body, &reply);
         if (status != 0)
             return status;
@@ -297,14 +297,42 @@ int kube_ask(struct kube_call *call, const struct kube_request *request, json_t 
             http_reply_free(&reply);
             continue;
         }
-        if (reply.status < 200 || reply.status > 299)
-            status = refused(call, request, &reply);
-        else if (ret_json != NULL && json_parse(reply.body, reply.len, REPLY_BYTES_MAX, ret_json, error) != 0)
-            status = kube_call_fail(call, STATUS_BACKEND, "%s answered %.80s with what cannot be read: %.100s",
-                                    call->client->access.server, request->path, error);
+        if (reply.status >= 200 && reply.status <= 299) {
+            *ret_reply = reply;
+            return 0;
+        }
+        status = refused(call, request, &reply);
         http_reply_free(&reply);
         return status;
     }
+}
+
+int kube_ask(struct kube_call *call, const struct kube_request *request, json_t **ret_json)
+{
+    struct http_reply reply;
+    char error[JSON_ERROR_MAX];
+    int status = ask_reply(call, request, &reply);
+    if (status != 0)
+        return status;
+    if (ret_json != NULL && json_parse(reply.body, reply.len, REPLY_BYTES_MAX, ret_json, error) != 0)
+        status = kube_call_fail(call, STATUS_BACKEND, "%s answered %.80s with what cannot be read: %.100s",
+                                call->client->access.server, request->path, error);
+    http_reply_free(&reply);
+    return status;
+}
+
+int kube_get_text(struct kube_call *call, const char *path, char **ret_text, size_t *ret_len)
+{
+    struct http_reply reply;
+    int status = ask_reply(call, &(struct kube_request){.method = "GET", .path = path}, &reply);
+    if (status != 0)
+        return status;
+    *ret_len = reply.len;
+    *ret_text = own_calloc(reply.len + 1, 1);
+    if (reply.len > 0)
+        memcpy(*ret_text, reply.body, reply.len);
+    http_reply_free(&reply);
+    return 0;
 }
 
 int kube_get(struct kube_call *call, const char *path, json_t **ret_json)

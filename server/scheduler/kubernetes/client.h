@@ -52,6 +52,8 @@ struct kube_request {
  * UNAVAILABLE, TIMEOUT, TOO_LARGE, BACKEND, with a sentence. ret_json may be NULL. */
 int kube_ask(struct kube_call *call, const struct kube_request *request, json_t **ret_json);
 int kube_get(struct kube_call *call, const char *path, json_t **ret_json);
+/* The same where the answer is no JSON: any bytes, with a zero behind them. Caller frees. */
+int kube_get_text(struct kube_call *call, const char *path, char **ret_text, size_t *ret_len);
 
 /* Hands each line of a watch to on_line (zero-terminated), and before the first an empty one, when the server has accepted the watch, until it answers false, the server ends, or nothing comes for idle_ms. A line
  * that is too long ends it as TOO_LARGE. 0 when the server ended it in order; STALE for 410. */

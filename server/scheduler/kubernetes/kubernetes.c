@@ -258,7 +258,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
 {
     static const struct scheduler_requests_ops requests = {.explain = explain, .annotate = annotate};
     static const struct scheduler_topology_ops topology = {.places = kube_places};
-    static const struct scheduler_jobs_ops jobs = {.snapshot = kube_job_snapshot};
+    static const struct scheduler_jobs_ops jobs = {.snapshot = kube_job_snapshot, .log = kube_job_log};
     static const struct scheduler_budgets_ops budgets = {.end = kube_end_pods};
     static const struct scheduler_machines_ops machines = {.gone = kube_machine_gone};
     static const struct scheduler_faults_ops faults = {.show = kube_show_faults};

@@ -88,6 +88,11 @@ struct workload_job;
 void kube_training_each(struct scheduler *s, void (*each)(const struct workload_job *job, void *arg), void *arg);
 void kube_training_metrics(struct scheduler *s, struct text *text);
 
+/* job_log.c */
+int kube_job_log(struct scheduler *s, const struct job_log_ask *ask, struct job_log *ret_log, char *ret_error);
+/* Whatever a program wrote as lines of printable UTF-8. Caller frees. */
+char *kube_log_lines(const char *bytes, size_t len);
+
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,
                    char *ret_error);

@@ -7,6 +7,7 @@
 
 #include "model/attempt.h"
 #include "model/job_command.h"
+#include "model/job_log.h"
 #include "server/service/service.h"
 
 /* Node-milliseconds over a job's whole life (job_life.h). Times are milliseconds. */
@@ -47,6 +48,9 @@ struct service_job_readers { /* of one job, and of what was seen and done on its
 };
 int service_job_get(struct service *s, const char *cluster, const char *id, const struct service_job_readers *readers,
                     struct problem *ret_problem);
+/* That job as service_job_get has it; its texts are gone, what is left of it are words and numbers. */
+int service_job_find(struct service *s, const char *cluster, const char *id, struct cluster_job *ret_job,
+                     struct problem *ret_problem);
 /* Keeps what is told of an attempt (job, restart, step, attempt, state, nodes, exit_code, reason, progress_at) and answers whether its
  * nodes are at fault: fn gets each that is. NOT_FOUND for what the scheduler's last snapshot shows to be untrue. */
 typedef void (*service_broken_fn)(const char *node, const char *state, const char *why, void *arg);
@@ -58,6 +62,15 @@ int service_job_diagnose(struct service *s, const char *cluster, const struct jo
 int service_job_command(struct service *s, const struct actor *actor, const char *cluster, const char *job,
                         enum job_command_kind kind, int64_t size, struct job_command *ret_command,
                         struct problem *ret_problem);
+/* Asks for the last lines that a rank of a job wrote. *ret_is_read false: they are being read, ask again soon. Caller frees
+ * ret_log->text. */
+struct service_job_log_ask {
+    int64_t rank, lines;
+    bool previous; /* of the container before the present one */
+};
+int service_job_log(struct service *s, const struct actor *actor, const char *cluster, const char *job,
+                    const struct service_job_log_ask *asked, bool *ret_is_read, struct job_log *ret_log,
+                    struct problem *ret_problem);
 /* For whoever carries them out: rows are struct job_command of this scheduler, oldest first; any thread. */
 int service_job_commands(struct service *s, const char *scheduler, db_row_fn fn, void *arg);
 /* It is carried out, or never can be. */

@@ -32,14 +32,20 @@ static int ignore_attempt(const struct job_attempt *attempt, const struct attemp
     return 0;
 }
 
-/* The texts of what is answered are gone; what is asked of it are words and numbers. */
+int service_job_find(struct service *s, const char *cluster, const char *id, struct cluster_job *ret_job,
+                     struct problem *ret_problem)
+{
+    *ret_job = (struct cluster_job){0};
+    const struct service_job_readers readers = {
+        .job = take_job, .fault = ignore_fault, .repair = ignore_repair, .attempt = ignore_attempt, .arg = ret_job};
+    return service_job_get(s, cluster, id, &readers, ret_problem);
+}
+
 static int check(struct service *s, const char *cluster, const char *id, enum job_command_kind kind, int64_t size,
                  struct problem *problem)
 {
-    struct cluster_job job = {0};
-    const struct service_job_readers readers = {
-        .job = take_job, .fault = ignore_fault, .repair = ignore_repair, .attempt = ignore_attempt, .arg = &job};
-    int status = service_job_get(s, cluster, id, &readers, problem);
+    struct cluster_job job;
+    int status = service_job_find(s, cluster, id, &job, problem);
     if (status != 0)
         return status;
     if (!job.is_training)

@@ -609,6 +609,8 @@ test('a cluster without a scheduler has no jobs', async () => {
   await call('listOnlySchedulerNodes', 404);
   await call('commandJob', 404, { params: { cluster, job: '4711' }, body: { command: 'restart' } });
   await call('commandJob', 400, { params: { cluster, job: '4711' }, body: { command: 'explode' } });
+  await call('readJobLogs', 404, { params: { cluster, job: '4711' } });
+  await call('readJobLogs', 400, { params: { cluster, job: '4711' }, query: { lines: 0 } });
   const attempt = { attempt: 0, state: 'running', nodes: 'elsewhere-[1-2]' };
   assert.deepEqual(await call('diagnoseJob', 200, { params: { cluster, job: '4711' }, body: attempt }), { jobId: '4711', resumeAction: 'NONE', nodes: [], earlierRuns: 0, earlierFutile: 0 });
   await call('diagnoseJob', 400, { params: { cluster, job: '4711' }, body: { ...attempt, nodes: 'gpu-[1-' } });
@@ -937,6 +939,9 @@ const UNPROVOKED = new Set([
   'readMetrics 401', // from another machine only
   'commandJob 202', // tests/e2e/kubernetes/training.test.mjs
   'commandJob 409',
+  'readJobLogs 200',
+  'readJobLogs 202',
+  'readJobLogs 409',
   'describeJob 200', // with a Slurm: tests/e2e/slurm/metrics.test.mjs
   'testWebhooks 202', // tests/e2e/webhook.test.mjs
   'describeScheduler 200', // tests/e2e/slurm/attach.test.mjs

@@ -1,12 +1,14 @@
 // HyperPodPyTorchJobs on a real API server: what the CRD takes and refuses, and the whole life of jobs under hpd. The launchers are real hpruns; what a
 // kubelet would do for their pods is tests/e2e/lib/launchers.mjs, as the lab's nodes have none.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { assertValid, operations } from '../api/contract.mjs';
 import { KubernetesWorld, cannot } from '../lib/kubernetes.mjs';
 import { Launchers } from '../lib/launchers.mjs';
-import { hprunPath, root } from '../lib/programs.mjs';
+import { hpctlPath, hprunPath, root } from '../lib/programs.mjs';
 import { FELL_OFF, until } from '../lib/world.mjs';
 
 const why = cannot();
@@ -130,6 +132,23 @@ test('a rank that fails costs the processes and no pod; the second time in a row
   assert.equal(now[1], before[1]);
   assert.equal(holdfast('second').fault.level, 'pod');
   assert.equal(world.kubeNodes().filter((n) => n.spec.unschedulable).length, 0, 'the fault of a program costs no node');
+});
+
+test('hpctl prints what a rank wrote, through the API server, and says why where it cannot', { skip: why }, async () => {
+  await launchers.offerLogs();
+  await until('hpctl knows the job', () => world.json('job', 'list').some((j) => j.id === 'default/second'));
+  // Not world.hpctl, which would hold up this process, and with it the kubelet that is asked.
+  const logs = (...args) => new Promise((done) => execFile(hpctlPath, ['job', 'logs', ...args], { env: { ...process.env, ...world.env } }, (error, out, err) => done({ code: error?.code ?? 0, out, err })));
+  const one = await logs('default/second', '--rank', '1', '--lines', '1');
+  assert.deepEqual([one.code, one.err], [0, '']);
+  assert.match(one.out, /^\[default0\]:start 1 of 2 at \S+ attempt \d+\n$/);
+  const zero = JSON.parse((await logs('default/second', '-o', 'json')).out);
+  assertValid(operations.get('readJobLogs').responses['200'].content['application/json'].schema, zero, 'readJobLogs');
+  assert.deepEqual([zero.rank, zero.source, zero.node], [0, 'second-pods-0', podsOf('second')[0].spec.nodeName]);
+  assert.match(zero.log, /start 0 of 2/);
+  assert.match((await logs('default/second', '--rank', '7')).err, /The job has 2 ranks now: there is no rank 7/);
+  assert.match((await logs('default/second', '--previous')).err, /previous terminated container in pod .*not found/);
+  assert.match((await logs('default/none')).err, /knows no job/);
 });
 
 test('a person restarts, suspends and resumes a job, and none of it counts', { skip: why }, async () => {

@@ -16,7 +16,25 @@ export class Launchers {
     this.agent = new https.Agent({ keepAlive: true });
     this.port = Number(readFileSync(join(this.lab, 'ports'), 'utf8').split(/\s+/)[2]);
     this.ca = readFileSync(join(this.lab, 'pki/ca.crt'));
+    this.kubelet = https.createServer({ cert: readFileSync(join(this.lab, 'pki/server.crt')), key: readFileSync(join(this.lab, 'pki/server.key')) },
+      (request, reply) => this.log(request, reply)).listen(0, '127.0.0.1');
     this.ended = this.run();
+  }
+
+  // What a kubelet answers the API server that is asked for a pod's log: /containerLogs/SPACE/POD/CONTAINER?tailLines=N
+  log(request, reply) {
+    const url = new URL(request.url, 'https://kubelet');
+    const [, , , name] = url.pathname.split('/');
+    const lines = (this.of(name)?.out ?? '').split('\n').filter(Boolean).slice(-Number(url.searchParams.get('tailLines') ?? 1e6));
+    reply.writeHead(url.searchParams.get('previous') === 'true' ? 400 : 200, { 'content-type': 'text/plain' });
+    reply.end(url.searchParams.get('previous') === 'true' ? `previous terminated container in pod "${name}" not found` : lines.map((l) => `${l}\n`).join(''));
+  }
+
+  // The nodes' kubelets are at this one's port.
+  async offerLogs() {
+    const { body } = await this.ask('GET', '/api/v1/nodes');
+    const daemonEndpoints = { kubeletEndpoint: { Port: this.kubelet.address().port } };
+    for (const { metadata } of body.items) await this.ask('PATCH', `/api/v1/nodes/${metadata.name}/status`, { status: { daemonEndpoints } }, 'application/strategic-merge-patch+json');
   }
 
   ask(method, path, body, type = 'application/json') {
@@ -100,5 +118,7 @@ export class Launchers {
     await Promise.race([left, sleep(5000)]);
     for (const entry of this.all) entry.child.kill('SIGKILL');
     this.agent.destroy();
+    this.kubelet.closeAllConnections();
+    this.kubelet.close();
   }
 }

@@ -106,6 +106,18 @@ test('what Slurm says of itself is in the metrics, under the exporter\'s names',
   world.slurmRun('scancel', job);
 });
 
+test('the end of a job\'s output is printed where this machine has its file', async () => {
+  const out = join(world.dir, 'the run.out');
+  const job = world.slurmRun('sbatch', '--parsable', '-N1', '-w', 'gpu-2', '-o', out, '--wrap', 'seq 1 300; sleep 600');
+  await until('it has written', () => existsSync(out) && readFileSync(out, 'utf8').endsWith('300\n') && world.json('job', 'list').some((j) => j.id === job));
+  const printed = world.hpctl('job', 'logs', job, '--lines', '2');
+  assert.deepEqual([printed.code, printed.out, printed.err], [0, '299\n300\n', '']);
+  const place = world.json('job', 'logs', job);
+  check('readJobLogs', 200, place);
+  assert.deepEqual([place.state, place.node, place.path, place.log], ['read', 'gpu-2', out, undefined]);
+  world.slurmRun('scancel', job);
+});
+
 test('jobs are listed and described as Slurm has them', async () => {
   const job = world.slurmRun('sbatch', '--parsable', '-N2', '-w', 'gpu-[1-2]', '-t', '60', '-o', '/dev/null', '-J', 'train', '--wrap', 'sleep 600');
   const runs = await until('the job runs', () => world.json('job', 'list').find((j) => j.id === job && j.state === 'RUNNING'));
@@ -119,6 +131,7 @@ test('jobs are listed and described as Slurm has them', async () => {
   assert.match(world.hpctl('job', 'list').out, new RegExp(`${job} +train .*RUNNING.*gpu-\\[1-2\\]`));
   assert.match(world.hpctl('job', 'describe', job).out, /Faults of its nodes while it had them\nnone/);
   assert.match(world.hpctl('job', 'describe', '999999').err, /knows no job/);
+  assert.match(world.hpctl('job', 'logs', job).err, /writes to \/dev\/null on gpu-1, which this machine does not have.*\nRead it there: hpctl node ssh gpu-1 -- tail -n 200 \/dev\/null\n/);
   world.slurmRun('scontrol', 'requeue', job);
   await until('the job waits again, its restart counted', () => world.json('job', 'list').some((j) => j.id === job && j.restarts === 1));
   world.slurmRun('scancel', job);
