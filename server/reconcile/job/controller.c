@@ -3,7 +3,7 @@
  * The record is stored first, naming the version that was looked at; where that has changed nothing is done, and the next pass looks again.
  * All that is done may be done twice, so a crash at any place is an ordinary start.
  *
- * What is remembered here is only when each launcher was last heard.
+ * What is remembered here is only when each launcher was last heard, and which rules it has.
  */
 #include "server/reconcile/job/controller.h"
 
@@ -33,6 +33,7 @@ struct heard {
     int64_t missed_since; /* the first of the looks in a row that it did not answer */
     int missed;           /* so many in a row; 0: it answered the last one */
     bool answered;        /* ever */
+    uint64_t rules;       /* that it was told last, as a hash; 0: not known */
     uint64_t pass;
 };
 
@@ -96,6 +97,7 @@ struct turn_of_job {
     struct job_plan *plan;
     char token[WORKLOAD_TOKEN_MAX];
     struct memory *memory;
+    uint64_t rules; /* the job's, as a hash */
     _Atomic int failures;
     char trouble[SCHEDULER_ERROR_MAX]; /* of the first that failed */
     enum job_act failed;
@@ -184,8 +186,14 @@ static void act_on_pod(size_t i, void *arg)
 {
     struct turn_of_job *turn = arg;
     char error[SCHEDULER_ERROR_MAX] = "";
-    if (turn->plan->acts[i] == JOB_ACT_NONE || do_act(turn, (int)i, error) == 0)
+    if (turn->plan->acts[i] == JOB_ACT_NONE)
         return;
+    if (do_act(turn, (int)i, error) == 0) {
+        struct heard *heard = map_get(turn->controller->heard, turn->job->pods[i].uid);
+        if (turn->plan->acts[i] == JOB_ACT_START && heard != NULL)
+            heard->rules = turn->rules;
+        return;
+    }
     if (turn->failures++ == 0) {
         turn->failed = turn->plan->acts[i];
         text_copy_cut(turn->trouble, sizeof(turn->trouble), error);
@@ -231,6 +239,46 @@ static void tell_trouble(struct turn_of_job *turn, const char *reason, const cha
     text_copy_cut(note.message, sizeof(note.message), what);
     log_warn("training job job=%s/%s reason=%s: %s", turn->job->space, turn->job->name, reason, what);
     (void)ops->tell(turn->controller->driver.self, turn->job, &note, error);
+}
+
+/* --- rules that change while it runs --------------------------------------------------------------- */
+
+static uint64_t hash_rules(const json_t *rules)
+{
+    autofree char *text = rules == NULL ? NULL : json_dumps(rules, JSON_COMPACT | JSON_SORT_KEYS);
+    return hash_text(HASH_BASIS, text != NULL ? text : "") | 1;
+}
+
+/* What /start said, or nobody knows after hpd's start: the same rules twice change nothing. */
+static void update_pod(size_t i, void *arg)
+{
+    struct turn_of_job *turn = arg;
+    const struct workload_job *job = turn->job;
+    struct heard *heard = map_get(turn->controller->heard, job->pods[i].uid);
+    char error[SCHEDULER_ERROR_MAX] = "";
+    int rank = job_rank_of(job->record, (int)i);
+    if (heard == NULL || heard->rules == turn->rules || rank < 0 || turn->plan->acts[i] != JOB_ACT_NONE ||
+        job->seen[i].agent != JOB_AGENT_RUNNING)
+        return;
+    auto_json json_t *body = launcher_start_body(job, rank);
+    if (job->rules == NULL)
+        json_object_set_new(body, "log_monitoring_configuration", json_array());
+    if (launcher_update(job->pods[i].address, turn->token, body, error) == 0)
+        heard->rules = turn->rules;
+    else if (turn->failures++ == 0)
+        text_copy_cut(turn->trouble, sizeof(turn->trouble), error);
+}
+
+static void update_rules(struct turn_of_job *turn)
+{
+    int64_t now = clock_mono_ms(turn->controller->clock);
+    if (turn->job->record->state != JOB_RUNNING || now < turn->memory->retry_at)
+        return;
+    parallel((size_t)job_pod_count(&turn->job->spec), update_pod, turn);
+    if (turn->failures == 0)
+        return;
+    turn->memory->retry_at = now + RETRY_MS;
+    tell_trouble(turn, "RulesNotChanged", turn->trouble);
 }
 
 static const char *trouble_of(enum job_act act)
@@ -324,6 +372,7 @@ static bool one_job(struct controller *controller, const struct workload_jobs *j
         return false;
     }
     know_token(&turn);
+    turn.rules = hash_rules(job->rules);
     parallel((size_t)count, look_at_launcher, &turn);
     for (int i = 0; i < count; i++)
         remember(controller, &job->pods[i], &job->seen[i]);
@@ -333,6 +382,7 @@ static bool one_job(struct controller *controller, const struct workload_jobs *j
     if (!store(&turn))
         return true;
     carry_out(&turn);
+    update_rules(&turn);
     return job->record->state != JOB_RUNNING && job->record->state != JOB_SUSPENDED && !job_is_over(job->record->state);
 }
 

@@ -109,11 +109,10 @@ json_t *launcher_graceful_body(int64_t graceful_ms)
     return json_pack("{s:b, s:I}", "is_graceful", 1, "timeout", (json_int_t)(graceful_ms / MS_PER_S));
 }
 
-int launcher_order(const char *address, const char *token, enum job_act act, const json_t *body, char *ret_error)
+static int send_order(const char *address, const char *token, const char *path, const json_t *body, char *ret_error)
 {
     struct http_reply reply = {0};
     autofree char *text = body == NULL ? own_strdup("{}") : json_dumps(body, JSON_COMPACT);
-    const char *path = act == JOB_ACT_START ? "/start" : act == JOB_ACT_STOP ? "/stop" : "/shutdown";
     int status = ask(address, token, "POST", path, text, &reply, ret_error);
     if (status != 0)
         return status;
@@ -124,4 +123,15 @@ int launcher_order(const char *address, const char *token, enum job_act act, con
     }
     http_reply_free(&reply);
     return status;
+}
+
+int launcher_order(const char *address, const char *token, enum job_act act, const json_t *body, char *ret_error)
+{
+    const char *path = act == JOB_ACT_START ? "/start" : act == JOB_ACT_STOP ? "/stop" : "/shutdown";
+    return send_order(address, token, path, body, ret_error);
+}
+
+int launcher_update(const char *address, const char *token, const json_t *body, char *ret_error)
+{
+    return send_order(address, token, "/update", body, ret_error);
 }

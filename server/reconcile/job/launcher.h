@@ -19,5 +19,7 @@ json_t *launcher_start_body(const struct workload_job *job, int rank);
 json_t *launcher_graceful_body(int64_t graceful_ms);
 /* START, STOP or SHUTDOWN. body: NULL for none. */
 int launcher_order(const char *address, const char *token, enum job_act act, const json_t *body, char *ret_error);
+/* The body of a start again, for a launcher that runs: its rules are these from now on. */
+int launcher_update(const char *address, const char *token, const json_t *body, char *ret_error);
 
 #endif

@@ -243,6 +243,43 @@ test('a spare takes the rank of a pod that is taken away', { skip: why }, async 
   assert.equal((await over('spare')).holdfast.state, 'Completed');
 });
 
+test('several sets of pods are one job: ranks go across them, and a spare stands in for its own set', { skip: why }, async () => {
+  const object = job('sets', { gpus: 1 });
+  const [pods] = object.spec.replicaSpecs;
+  object.spec.replicaSpecs = [{ ...pods, name: 'head', replicas: 1 }, { ...structuredClone(pods), name: 'worker', replicas: 2, spares: 1 }];
+  object.spec.replicaSpecs[1].template.metadata.labels.team = 'workers';
+  mkdirSync(dirOf('sets'), { recursive: true });
+  world.apply(object);
+  const { ranks } = await running('sets');
+  const names = ['sets-head-0', 'sets-worker-0', 'sets-worker-1', 'sets-worker-2'];
+  assert.equal(ranks[0], 0);
+  await until('the spare stands ready, and all have begun', () => launchers.of(names[6 - ranks[1] - ranks[2]]) && ranks.every((pod, rank) => launchers.of(names[pod])?.out.includes(`start ${rank} of 3 at ${launchers.of(names[0]).address}`)));
+  assert.deepEqual(podsOf('sets').map((p) => [p.metadata.name, p.metadata.labels.team]), names.map((name, i) => [name, i ? 'workers' : 'lab']));
+  world.kubectl('delete', 'pod', names[ranks[2]], '--wait=false');
+  const record = await until('the spare has the rank', () => { const now = holdfast('sets'); return now.state === 'Running' && now.attempt === 2 && now; });
+  assert.deepEqual(record.ranks, [0, ranks[1], 6 - ranks[1] - ranks[2]]);
+  touch('sets', 'done');
+  assert.equal((await over('sets')).holdfast.state, 'Completed');
+});
+
+test('rules that change while the job runs are the workers\' rules, also where hpd was away meanwhile', { skip: why }, async () => {
+  create('changes', { replicas: 1, gpus: 1, script: `cd ${dirOf('changes')}; while [ ! -e done ]; do if [ -e nan ]; then rm nan; echo "loss nan"; fi; sleep 0.1; done` });
+  await running('changes');
+  touch('changes', 'nan');
+  await until('the line is there', () => /loss nan/.test(launchers.of('changes-pods-0').out));
+  await world.killHpd();
+  world.kubectl('patch', 'hyperpodpytorchjobs', 'changes', '--type=merge', '-p', JSON.stringify({ spec: { runPolicy: { logMonitoringConfiguration: [{ name: 'NaN', logPattern: '.*loss nan.*', faultOnMatch: true }] } } }));
+  await world.startHpd();
+  await until('the new rule has found such a line', () => {
+    if (holdfast('changes').restarts > 0) return true;
+    touch('changes', 'nan');
+    return false;
+  });
+  assert.equal(holdfast('changes').fault.reason, 'LogFault_NaN');
+  touch('changes', 'done');
+  assert.equal((await over('changes')).holdfast.state, 'Completed');
+});
+
 test('an elastic job starts with the nodes that are there, and grows when its workers have saved a checkpoint', { skip: why }, async () => {
   const [held] = world.kubeNodes().map((n) => n.metadata.name);
   world.kubectl('cordon', held);

@@ -41,16 +41,19 @@ static enum job_node_state node_state(const char *name, const void *arg, const c
     return number >= 0 && number < NODES ? w->nodes[number] : JOB_NODE_GONE;
 }
 
-static struct world *world_new(int replicas, int spares)
+/* second: NULL for one set alone. */
+static struct world *world_new_sets(const struct job_set *first, const struct job_set *second)
 {
     struct world *w = own_calloc(1, sizeof(*w));
-    w->spec = (struct job_spec){.set_count = 1,
+    w->spec = (struct job_spec){.set_count = second == NULL ? 1 : 2,
                                 .retries_max = JOB_NO_LIMIT,
                                 .restarts_before_full = JOB_NO_LIMIT,
                                 .full_restarts_max = JOB_NO_LIMIT,
                                 .ttl_ms = JOB_NO_LIMIT,
                                 .eval_ms = 3600 * S};
-    w->spec.sets[0] = (struct job_set){.name = "pods", .replicas = replicas, .spares = spares};
+    w->spec.sets[0] = *first;
+    if (second != NULL)
+        w->spec.sets[1] = *second;
     w->record = job_record_new(&w->spec);
     w->plan = job_plan_new(&w->spec);
     w->now = 1000 * S;

@@ -1,6 +1,11 @@
 /* A training job under the policy: what follows each fault, told in a small world. The laws are test_job_law.c's. */
 #include "job_world.h"
 
+static struct world *world_new(int replicas, int spares)
+{
+    return world_new_sets(&(struct job_set){.name = "pods", .replicas = replicas, .spares = spares}, NULL);
+}
+
 static void test_runs_and_ends(void **state)
 {
     (void)state;
@@ -179,6 +184,40 @@ static void test_spare(void **state)
     assert_int_equal(w->record->ranks[0], 2);
     assert_int_equal(w->record->ranks[1], 1);
     assert_true(w->pods[0].exists && w->pods[0].node[0] == '\0'); /* it waits to be the next spare */
+}
+
+/* Ranks go across the sets in their order; a spare stands in for its own set alone. */
+static void test_sets_have_their_own_spares(void **state)
+{
+    (void)state;
+    AUTO(world)
+    struct world *w = world_new_sets(&(struct job_set){.name = "head", .replicas = 1, .spares = 1},
+                                     &(struct job_set){.name = "workers", .replicas = 2, .spares = 1});
+    reach(w, JOB_RUNNING);
+    steps(w, 2);
+    assert_int_equal(w->record->rank_count, 3);
+    for (int rank = 0; rank < 3; rank++) {
+        int number, pod = w->record->ranks[rank];
+        assert_string_equal(job_pod_set(&w->spec, pod, &number)->name, rank == 0 ? "head" : "workers");
+    }
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(w->pods[i].agent, job_rank_of(w->record, i) >= 0 ? JOB_AGENT_RUNNING : JOB_AGENT_READY);
+    int lost = w->record->ranks[2], kept = w->record->ranks[1];
+    for (int i = 5; i < NODES; i++)
+        w->nodes[i] = JOB_NODE_HELD; /* there is no other node */
+    w->nodes[w->pods[lost].node[1] - '0'] = JOB_NODE_FAULTY;
+    step(w);
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->ranks[1], kept);
+    assert_int_equal(w->record->ranks[2], 2 + 3 + 4 - kept - lost); /* the workers' third pod */
+    lost = w->record->ranks[2];
+    w->nodes[w->pods[lost].node[1] - '0'] = JOB_NODE_FAULTY;
+    steps(w, 30);
+    assert_int_equal(w->record->state, JOB_GATHERING); /* the spare of the head is no worker */
+    w->nodes[7] = JOB_NODE_WELL;
+    reach(w, JOB_RUNNING);
+    assert_int_equal(w->record->rank_count, 3);
+    assert_int_equal(w->record->restarts, 0);
 }
 
 static void test_evicted_and_ended_pods(void **state)
@@ -526,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_node_shows_its_fault_late),
         cmocka_unit_test(test_lost_node_that_still_trains),
         cmocka_unit_test(test_spare),
+        cmocka_unit_test(test_sets_have_their_own_spares),
         cmocka_unit_test(test_evicted_and_ended_pods),
         cmocka_unit_test(test_launcher_that_is_not_heard),
         cmocka_unit_test(test_workers_that_do_not_stop),

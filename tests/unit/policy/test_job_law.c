@@ -1,4 +1,4 @@
-/* Laws that hold for each training job in each of 300 random worlds: limits, nodes that are left out, an end. */
+/* Laws that hold for each training job, of one set of pods or two, in each of 300 random worlds: limits, nodes that are left out, an end. */
 #include "job_world.h"
 
 static uint64_t chance;
@@ -114,13 +114,16 @@ static void test_random_worlds(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         chance = seed;
-        AUTO(world) struct world *w = world_new(1 + roll(4), roll(3));
+        const struct job_set first = {.name = "pods", .replicas = 1 + roll(4), .spares = roll(3)};
+        const struct job_set second = {.name = "more", .replicas = 1, .spares = roll(2)};
+        bool two = roll(3) == 0;
+        AUTO(world) struct world *w = world_new_sets(&first, two ? &second : NULL);
         w->spec.retries_max = roll(3) == 0 ? JOB_NO_LIMIT : roll(8);
         w->spec.restarts_before_full = roll(3) == 0 ? JOB_NO_LIMIT : roll(4);
         w->spec.full_restarts_max = roll(3) == 0 ? JOB_NO_LIMIT : roll(3);
         w->spec.offenders_max = roll(3);
         w->spec.eval_ms = (60 + roll(3600)) * S;
-        if (roll(3) == 0)
+        if (!two && roll(3) == 0)
             w->spec.elastic = (struct job_elastic){.on = true,
                                                    .least = 1 + roll(2),
                                                    .step = 1 + roll(2),
