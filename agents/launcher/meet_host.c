@@ -39,17 +39,20 @@ static void rank_members(struct host *host)
     }
 }
 
+/* Rank 0 first: with it the port is chosen that all others are told. */
 static void begin(struct host *host)
 {
     int nodes = members(host) < host->nodes_max ? members(host) : host->nodes_max;
     host->phase = PHASE_RUN;
     host->gather_until_ms = host->last_call_at_ms = 0;
     rank_members(host);
-    for (struct member *m = host->members; m != NULL; m = m->next)
-        if (m->rank >= 0) {
-            m->state = MEMBER_RUNS;
-            host->start(host->arg, m, m->rank, nodes);
-        }
+    for (int rank = 0; rank < nodes; rank++)
+        for (struct member *m = host->members; m != NULL; m = m->next)
+            if (m->rank == rank) {
+                m->state = MEMBER_RUNS;
+                host->start(host->arg, m, rank, nodes);
+                break;
+            }
 }
 
 static void end_all(struct host *host, bool succeeded)

@@ -76,6 +76,15 @@ test('c10d: a fault counts, and a node that ends early waits for the others', { 
   const { runs } = await elastic(2, '2', `${SAY}; if [ $RANK = 1 ] && [ $TORCHELASTIC_RESTART_COUNT = 0 ]; then exit 5; fi; [ $RANK = 0 ] || sleep 1`);
   assert.deepEqual(await Promise.all(runs.map((run) => run.over)), [0, 0], runs[0].err);
   assert.match(runs[0].out, /rank 0 of 2 start 1/);
+  const ports = (run) => run.out.match(/start \d+ port \d+/g);
+  assert.deepEqual(ports(runs[1]), ports(runs[0]), 'all ranks are told the port of rank 0');
+});
+
+test('c10d: two nodes train', { timeout: 120000 }, async () => {
+  const endpoint = `127.0.0.1:${await freePort()}`;
+  const runs = [1, 0].map((host) => place.start(['--nnodes=2', '--rdzv-backend=c10d', '--rdzv-id=train', `--rdzv-endpoint=${endpoint}`, `--rdzv-conf=is_host=${host}`, '--nproc-per-node=2', '--tee=3', TRAIN, place.path('gathered'), String(STEPS)]));
+  assert.deepEqual(await Promise.all(runs.map((run) => run.over)), [0, 0], runs[0].err);
+  assert.equal(lossOf(runs.map((run) => run.out).join('')), wanted);
 });
 
 test('c10d: the hprun that gathers is killed: the others stop', { timeout: 60000 }, async () => {

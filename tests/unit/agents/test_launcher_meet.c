@@ -17,7 +17,7 @@
 #define NODES 4
 
 static struct member nodes[NODES];
-static char told[1024]; /* what was said to whom, in order of nodes */
+static char told[1024]; /* what was said to whom, the newest node first; starts by rank */
 
 static void say(const char *word, const struct member *member, int rank, int count)
 {
@@ -89,7 +89,7 @@ static void test_static_ranks(void **state)
     assert_int_equal(join(&host, 3, 3, 0), STATUS_CONFLICT);
     expect("");
     assert_int_equal(join(&host, 2, 1, 0), 0);
-    expect("start 2 as 1 of 3, start 1 as 0 of 3, start 0 as 2 of 3");
+    expect("start 1 as 0 of 3, start 2 as 1 of 3, start 0 as 2 of 3");
     host_succeeded(&host, &nodes[0]);
     host_succeeded(&host, &nodes[1]);
     expect("");
@@ -103,7 +103,7 @@ static void test_restarts_are_counted(void **state)
     struct host host = new_host(2, 2, true);
     join(&host, 0, 0, 0);
     join(&host, 1, 1, 0);
-    expect("start 1 as 1 of 2, start 0 as 0 of 2");
+    expect("start 0 as 0 of 2, start 1 as 1 of 2");
     host_succeeded(&host, &nodes[0]); /* it ended early, and begins anew with the others */
     host_fault(&host, "WorkerCrash", "first");
     host_fault(&host, "WorkerCrash", "what follows");
@@ -112,7 +112,7 @@ static void test_restarts_are_counted(void **state)
     host_stopped(&host, &nodes[1], 0);
     expect("");
     host_stopped(&host, &nodes[0], 0);
-    expect("start 1 as 1 of 2, start 0 as 0 of 2");
+    expect("start 0 as 0 of 2, start 1 as 1 of 2");
     assert_int_equal(host.restart_count, 1);
     host_fault(&host, "WorkerCrash", "again");
     expect("stop 1, stop 0");
@@ -130,12 +130,12 @@ static void test_sizes_change(void **state)
     expect("");
     assert_int_equal(host_due_ms(&host), 35 * S); /* perhaps there is a third */
     host_tick(&host, 35 * S);
-    expect("start 1 as 1 of 2, start 0 as 0 of 2");
+    expect("start 0 as 0 of 2, start 1 as 1 of 2");
     assert_int_equal(host_due_ms(&host), INT64_MAX);
     join(&host, 2, -1, 40 * S);
     expect("stop 1, stop 0");
     stop_these(&host, 2, 41 * S);
-    expect("start 2 as 2 of 3, start 1 as 1 of 3, start 0 as 0 of 3");
+    expect("start 0 as 0 of 3, start 1 as 1 of 3, start 2 as 2 of 3");
     assert_int_equal(host.restart_count, 0); /* no fault */
     join(&host, 3, -1, 50 * S);              /* a fourth waits for a place */
     expect("");
@@ -143,7 +143,7 @@ static void test_sizes_change(void **state)
     expect("stop 2, stop 0");
     host_stopped(&host, &nodes[0], 61 * S);
     host_stopped(&host, &nodes[2], 61 * S);
-    expect("start 3 as 2 of 3, start 2 as 1 of 3, start 0 as 0 of 3");
+    expect("start 0 as 0 of 3, start 2 as 1 of 3, start 3 as 2 of 3");
     assert_int_equal(host.restart_count, 1);
 }
 
