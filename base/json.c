@@ -110,6 +110,7 @@ char *json_show_text(const char *text)
     if (quoted == NULL)
         return own_strdup("a text that is not UTF-8");
     blank_controls(quoted);
+    text_mask(quoted);
     if (strlen(cut) < strlen(text))
         return own_printf("%s (cut)", quoted);
     return TAKE(quoted);

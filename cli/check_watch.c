@@ -76,7 +76,7 @@ static void print_news(struct cli *cli, const json_t *check, struct shown *shown
         const char *state = text_of(test, "state"), *why = text_of(test, "detail");
         if (text_equal(state, "running"))
             return;
-        fprintf(cli->out, "%s %s%s%s\n", text_of(test, "name"), state, why[0] != '\0' ? ": " : "", why);
+        cli_say(cli->out, "%s %s%s%s\n", text_of(test, "name"), state, why[0] != '\0' ? ": " : "", why);
     }
 }
 
@@ -100,7 +100,7 @@ static int watch_one(struct cli *cli)
         if (json_object_get(check, "finishedAt") != NULL) {
             const char *state = text_of(check, "state"), *why = text_of(check, "detail");
             if (!cli_print_data(cli, check))
-                fprintf(cli->out, "%s%s%s\n", state, why[0] != '\0' ? ": " : "", why);
+                cli_say(cli->out, "%s%s%s\n", state, why[0] != '\0' ? ": " : "", why);
             return text_equal(state, FAILED_STATE) ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
         }
         if (clock_mono_ms(clock_system()) >= until) {
@@ -151,7 +151,7 @@ static void take_look(struct cli *cli, const json_t *checks, bool first, struct 
         watched->ended++;
         watched->failed = watched->failed || text_equal(state, FAILED_STATE);
         if (cli->format == CLI_FORMAT_TABLE)
-            fprintf(cli->out, "%s %s%s%s\n", text_of(check, "node"), state, why[0] != '\0' ? ": " : "", why);
+            cli_say(cli->out, "%s %s%s%s\n", text_of(check, "node"), state, why[0] != '\0' ? ": " : "", why);
     }
     fflush(cli->out);
 }

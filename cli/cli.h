@@ -252,6 +252,8 @@ void cli_event_words(json_t *event);
 const char *cli_age(const json_t *object, const char *path, char *ret_buffer, size_t size);
 /* Several lines of text, control characters but line feeds as '?'. */
 void cli_print_harmless(FILE *f, const char *text);
+/* The same of a line with words of the server's in it. */
+void cli_say(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *cli_labels(const json_t *config);                             /* kubernetesConfig in one line; caller frees */
 void cli_print_field(FILE *f, const char *name, const char *value); /* left out when value is "" */
 

@@ -161,7 +161,7 @@ static void print_problem(struct cli *cli, const struct http_reply *reply, const
     if (title == NULL)
         fprintf(cli->err, "hpctl: the server answered HTTP %d without an explanation\n", reply->status);
     else
-        fprintf(cli->err, "hpctl: %s (%s)\n", detail != NULL ? detail : title, code != NULL ? code : "?");
+        cli_say(cli->err, "hpctl: %s (%s)\n", detail != NULL ? detail : title, code != NULL ? code : "?");
 }
 
 int cli_refused(struct cli *cli, int http_status, const char *body, size_t len)
@@ -282,7 +282,7 @@ static void show_new_steps(struct cli *cli, const json_t *operation, struct show
         if (text_equal(state, "waiting") || text_equal(state, "running"))
             return;
         const char *detail = json_string_value(json_object_get(step, "detail"));
-        fprintf(cli->err, "  %-10s %-8s %s\n", json_string_value(json_object_get(step, "name")), state,
+        cli_say(cli->err, "  %-10s %-8s %s\n", json_string_value(json_object_get(step, "name")), state,
                 detail != NULL ? detail : "");
     }
 }

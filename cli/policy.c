@@ -96,7 +96,7 @@ static void print_warnings(struct cli *cli, const json_t *reply)
     size_t i;
     const json_t *warning;
     json_array_foreach(json_object_get(reply, "warnings"), i, warning)
-        fprintf(cli->err, "hpctl: warning: %s\n", json_string_value(warning));
+        cli_say(cli->err, "hpctl: warning: %s\n", json_string_value(warning));
 }
 
 int cli_policy_validate(struct cli *cli)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/yaml.h"
+#include <stdarg.h>
 #include <string.h>
 
 #define FIELD_INDENT 17
@@ -22,6 +23,15 @@ void cli_print_harmless(FILE *f, const char *text)
         fputc(control > 0 ? '?' : *text, f);
         text += control > 0 ? control : 1;
     }
+}
+
+void cli_say(FILE *f, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *text = own_vprintf(fmt, ap);
+    va_end(ap);
+    cli_print_harmless(f, text);
 }
 
 const char *cli_value(const json_t *object, const char *path, char *ret_buffer, size_t size)

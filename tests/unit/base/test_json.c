@@ -271,6 +271,7 @@ static const struct {
     {"{\"name\":\"ab\",\"\":1}", "\"\" is not known here"},
     {"{\"name\":\"ab\",\"a\\nb\":1}", "\"a\\nb\" is not known here"},
     {"{\"name\":\"ab\",\"a\x7f\":1}", "\"a?\" is not known here"},
+    {"{\"name\":\"ab\",\"a\\u202e\":1}", "\"a?\" is not known here"},
     {"{\"name\":\"ab\",\"on\":\"\xc2\x9b\"}", "\"on\" is \"??\": must be true or false"},
 };
 

@@ -349,6 +349,20 @@ static int items_setup(void **state)
     return script->server == NULL ? -1 : 0;
 }
 
+/* The server's words may be a machine's or another person's: on a terminal they turn nothing around. */
+static void a_refusal_is_shown_harmless(void **state)
+{
+    static const char body[] = "{\"title\":\"No\",\"code\":\"conflict\",\"detail\":\"held: \\u202eready\\u001b[2J\"}";
+    char *text = NULL;
+    size_t len;
+    struct cli cli = {.err = open_memstream(&text, &len)};
+    (void)state;
+    assert_int_equal(cli_refused(&cli, 422, body, strlen(body)), CLI_EXIT_REFUSED);
+    fclose(cli.err);
+    assert_string_equal(text, "hpctl: held: ?ready?[2J (conflict)\n");
+    free(text);
+}
+
 static void every_way_to_print(void **state)
 {
     static const struct {
@@ -451,6 +465,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(waiting_survives_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(a_change_is_followed_to_its_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limit_is_asked_for, setup, teardown),
+        cmocka_unit_test(a_refusal_is_shown_harmless),
         cmocka_unit_test_setup_teardown(every_way_to_print, items_setup, teardown),
         cmocka_unit_test_setup_teardown(a_wrong_word_is_an_error_before_anything_is_asked, items_setup, teardown),
         cmocka_unit_test_setup_teardown(short_ids_and_lists_of_nodes, items_setup, teardown),
