@@ -49,7 +49,8 @@ static void do_operation_new(struct turn *turn, struct effect *effect)
     struct reconcile *r = turn->r;
     struct rop *op = reconcile_operation_add(r, effect->node, effect->u.operation.id, effect->u.operation.kind,
                                              effect->u.operation.fault, turn->now);
-    op->ready = !effect->u.operation.operated;
+    if (effect->u.operation.operated)
+        op->ready = false;
     r->stats.operations_started++;
 }
 

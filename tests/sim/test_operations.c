@@ -1,4 +1,7 @@
 /* Stories of people's operations: cancel at every step, release, opt out, delete. */
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/base/operation.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/node/node.h"
 #include "tests/sim/sim_world.h"
@@ -248,6 +251,40 @@ static void two_clusters_do_not_mix(void **state)
     sim_close(&sim);
 }
 
+/* A repair that begins while a mark of the loop's own is on its way sends nothing before that is back, and goes on then, also where
+ * the turn that stored it had no room for its first step. */
+static void begin_beside_a_mark(bool no_room)
+{
+    struct sim sim;
+    sim_open(&sim, 68, true);
+    sim_create(&sim, 3, NODE_RECOVERY_AUTOMATIC);
+    struct rnode *node = reconcile_node_find(sim.reconcile, sim_read(&sim, "gpu-1").row.id);
+    sim_settle(&sim);
+    node->hold_call = true;
+    sim.reconcile->isolating = no_room ? 2 : 0;
+    const int64_t calls = sim.outcome.calls;
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    for (int i = 0; i < 1000 && node->op == NULL; i++)
+        (void)reconcile_run_once(sim.reconcile, &sim.next_ms);
+    assert_non_null(node->op);
+    for (int i = 0; i < 3; i++)
+        (void)reconcile_run_once(sim.reconcile, &sim.next_ms);
+    assert_int_equal(sim.outcome.calls, calls);
+    node->hold_call = false;
+    reconcile_operation_poke(sim.reconcile, node);
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_MIN);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    assert_int_equal(sim.provider.reboots, 1);
+    sim_close(&sim);
+}
+
+static void a_mark_on_its_way_holds_a_new_repair_up(void **state)
+{
+    (void)state;
+    begin_beside_a_mark(false);
+    begin_beside_a_mark(true);
+}
+
 static void a_missing_provider_is_said_so(void **state)
 {
     struct sim sim;
@@ -306,6 +343,7 @@ int main(void)
         cmocka_unit_test(hands_off_means_hands_off),
         cmocka_unit_test(a_cluster_is_deleted_with_all_it_has),
         cmocka_unit_test(two_clusters_do_not_mix),
+        cmocka_unit_test(a_mark_on_its_way_holds_a_new_repair_up),
         cmocka_unit_test(a_missing_provider_is_said_so),
         cmocka_unit_test(a_deletion_that_fails_is_tried_again_at_a_pace),
     };

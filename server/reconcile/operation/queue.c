@@ -104,7 +104,8 @@ static int plan(struct turn *turn)
             if (node == NULL || node->op == NULL || !node->op->ready)
                 continue;
             node->op->ready = false;
-            turn->ready[turn->ready_count++] = node;
+            if (!reconcile_operation_waits(node))
+                turn->ready[turn->ready_count++] = node;
         }
     return turn->ready_count > 0 ? PART_PLAN_STORE : PART_PLAN_NOTHING;
 }
@@ -173,7 +174,7 @@ static int operate_one_new(struct turn *turn, size_t at)
                      .kind = effect.u.operation.kind,
                      .fault = effect.u.operation.fault,
                      .step = operation_steps(effect.u.operation.kind, &count)[0]};
-    if (node->op != NULL)
+    if (node->op != NULL || node->hold_call)
         return 0;
     turn->effects[at].u.operation.operated = true;
     node->op = &op;

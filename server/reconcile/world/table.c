@@ -199,10 +199,15 @@ int reconcile_operation_class(enum operation_kind kind)
     return kind == OPERATION_KIND_LAUNCH ? 1 : 0;
 }
 
+bool reconcile_operation_waits(const struct rnode *node)
+{
+    return (node->op->in_flight && node->op->result == NULL) || node->hold_call;
+}
+
 void reconcile_operation_poke(struct reconcile *r, struct rnode *node)
 {
-    if (node->op == NULL || node->op->ready || (node->op->in_flight && node->op->result == NULL) || node->hold_call)
-        return; /* keep/hold.c pokes it when its call is back */
+    if (node->op == NULL || node->op->ready || reconcile_operation_waits(node))
+        return;
     node->op->ready = true;
     idqueue_push(&r->ready[reconcile_operation_class(node->op->kind)], node->id);
 }
