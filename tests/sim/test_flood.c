@@ -1,4 +1,7 @@
 /* Evidence that comes again and again: what costs no node is decided once, and never keeps waiting what does. */
+#include "server/reconcile/base/loop.h"
+#include "server/reconcile/base/node.h"
+#include "server/reconcile/decide/undecided.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
@@ -35,6 +38,34 @@ static void a_verdict_whose_wake_is_lost_is_found(void **state)
     sim_crash(&sim); /* what was decided before is not told again */
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_VERDICT_UNDECIDED, NULL), 1);
+    sim_close(&sim);
+}
+
+/* One that the loop knows and has not come to yet is late, which the metric shows: in a burst that is ordinary. After ten minutes it is not. */
+static void a_late_verdict_is_not_forgotten(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 9, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    sim.service.verdicts_stored = NULL;
+    struct rnode *node = reconcile_node_find(sim.reconcile, sim_read(&sim, "gpu-1").row.id);
+    const int64_t came_us = clock_mono_ms(&sim.clock) * 1000;
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    reconcile_undecided_came(sim.reconcile, node, came_us);
+    sim_run(&sim, 5 * MS_PER_MIN);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.undecided_since_us, came_us);
+    assert_int_equal(stats.verdicts_forgotten, 0);
+    sim_run(&sim, 7 * MS_PER_MIN);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.verdicts_forgotten, 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT_UNDECIDED, NULL), 1);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.undecided_since_us, 0);
     sim_close(&sim);
 }
 
@@ -186,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_whose_wake_is_lost_is_found),
+        cmocka_unit_test(a_late_verdict_is_not_forgotten),
         cmocka_unit_test(what_waits_for_a_decision_is_shown),
         cmocka_unit_test(a_crashing_program_is_one_decision),
         cmocka_unit_test(a_rate_is_told_once),

@@ -4,6 +4,9 @@
  * A verdict reaches the loop through the inbox. Were one lost on that way, its node would stay in service with a fault that is on
  * disk. So the store is asked from time to time: each critical verdict that was there WATCH_MS ago must have been part of a look at its node.
  * A node of which that is not true is told, counted and looked at. The order is that of the row numbers, not that of any clock.
+ *
+ * A node that waits for its look is late and not forgotten: a burst can take longer than WATCH_MS. How late the oldest is, is a metric, and its
+ * verdicts are watched again; one that waits for LATE_US counts as forgotten.
  */
 #include "server/reconcile/decide/undecided.h"
 #include "base/log.h"
@@ -19,6 +22,7 @@
 
 #define WATCH_MS 30000
 #define WATCH_ROWS_MAX 4096 /* in one look */
+#define LATE_US (INT64_C(600) * 1000000)
 
 void reconcile_undecided_came(struct reconcile *r, struct rnode *node, int64_t received_us)
 {
@@ -72,6 +76,7 @@ static int load(struct reconcile *r, struct db_tx *tx)
 struct watched {
     struct reconcile *r;
     int rows;
+    bool late; /* from here on verdicts are watched again */
 };
 
 static int watch_one(const void *row, void *arg)
@@ -80,15 +85,21 @@ static int watch_one(const void *row, void *arg)
     struct reconcile *r = watched->r;
     const struct db_verdict_place *verdict = row;
     struct rnode *node = reconcile_node_find(r, verdict->node_id);
+    const int64_t now_us = reconcile_now_us(r);
+    bool looked = node == NULL || node->looked_verdict >= verdict->id;
     watched->rows++;
-    r->watched_verdict = verdict->id;
-    if (node == NULL || node->looked_verdict >= verdict->id)
+    watched->late = watched->late || !looked;
+    if (!watched->late)
+        r->watched_verdict = verdict->id;
+    if (looked || (node->verdict_us != 0 && now_us - node->verdict_us < LATE_US))
         return 0;
     log_error(
         "a critical verdict was stored and no decision has looked at it; it is looked at now node=%s verdict=%" PRId64,
         node->name, verdict->id);
     r->stats.verdicts_forgotten++;
     node->notes |= NOTE_UNDECIDED;
+    node->verdict_us = 0;
+    reconcile_undecided_came(r, node, now_us);
     reconcile_node_look(r, node, LOOK_FIRST);
     return 0;
 }
@@ -100,7 +111,7 @@ static int watch(struct reconcile *r, struct db_tx *tx)
     int status = db_verdict_newest(tx, &newest);
     if (status == 0)
         status = db_verdict_critical(tx, r->watched_verdict, r->watch_until, WATCH_ROWS_MAX, watch_one, &watched);
-    if (status == 0 && watched.rows < WATCH_ROWS_MAX) { /* there is none left until then */
+    if (status == 0 && watched.rows < WATCH_ROWS_MAX && !watched.late) { /* there is none left until then */
         r->watched_verdict = r->watch_until;
         r->watch_until = newest;
     }
