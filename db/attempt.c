@@ -26,6 +26,10 @@ static const char SQL_PRUNE[] =
     "max(0, (SELECT count(*) FROM job_attempt WHERE cluster_id = ?1) + 1 - ?2))";
 static const char SQL_ASK_STOP[] = "UPDATE job_attempt SET stop_at = CASE stop_at WHEN 0 THEN ? ELSE stop_at END "
                                    "WHERE cluster_id = ? AND job = ? AND state <> 'ended' AND seen_at >= ?";
+/* Who tells of an end is heard no earlier than that: the index finds what can be meant. */
+static const char SQL_WITHIN[] =
+    "SELECT " ATTEMPT_COLUMNS " FROM job_attempt WHERE cluster_id = ?1 AND seen_at >= ?2 AND started_at <= ?3 AND "
+    "(state = 'waiting' OR ended_at = 0 OR ended_at >= ?2)";
 static const char SQL_ANY[] =
     "SELECT 1 FROM job_attempt WHERE cluster_id = ? AND seen_at >= ? AND state <> 'ended' LIMIT 1";
 
@@ -112,6 +116,17 @@ int db_attempt_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_ro
     db_query_open(&q, tx, SQL_LIST);
     db_bind_i64(&q, cluster_id);
     db_bind_text(&q, job);
+    return db_query_walk(&q, attempt_read, &attempt, fn, arg);
+}
+
+int db_attempt_list_within(struct db_tx *tx, int64_t cluster_id, int64_t since, int64_t until, db_row_fn fn, void *arg)
+{
+    struct job_attempt attempt;
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_WITHIN);
+    db_bind_i64(&q, cluster_id);
+    db_bind_i64(&q, since);
+    db_bind_i64(&q, until);
     return db_query_walk(&q, attempt_read, &attempt, fn, arg);
 }
 

@@ -22,6 +22,8 @@ int db_attempt_prune(struct db_tx *tx, int64_t cluster_id, int64_t rows_max);
 /* Those that somebody told of since then are to make way; so many of this job are there. Who was asked before stays so. */
 int db_attempt_ask_stop(struct db_tx *tx, int64_t cluster_id, const char *job, int64_t seen_since, int64_t now_ms,
                         int64_t *ret_count);
+/* Rows are struct job_attempt: those that ran, or waited for other nodes, at some time from since to until. */
+int db_attempt_list_within(struct db_tx *tx, int64_t cluster_id, int64_t since, int64_t until, db_row_fn fn, void *arg);
 /* Whether anybody told of any since then. */
 int db_attempt_any(struct db_tx *tx, int64_t cluster_id, int64_t seen_since, bool *ret_any);
 

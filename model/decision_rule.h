@@ -46,6 +46,8 @@
     X(PROBATION_FAILED, "probation-failed", "The fault came soon after a repair, so less is tolerated")                \
     X(RECURRING_HARDWARE, "recurring-hardware", "Hardware that was replaced is in service again")                      \
     X(LEMON, "lemon", "The machine needed too many repairs")                                                           \
+    X(AUTO_RESUME_REPLACES, "auto-resume-replaces",                                                                    \
+      "A job that resumes by itself had the node, and its group has such nodes replaced")                              \
     /* what is no fault that an agent reported */                                                                      \
     X(UNREACHABLE, "unreachable", "Neither the agent nor the scheduler hears the node")                                \
     X(NO_VERDICT, "no-verdict", "The agent is not heard, so the node's health is unknown")                             \

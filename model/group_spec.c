@@ -129,6 +129,7 @@ static const struct record_field group_fields[] = {
     OBJECT(struct group_spec, interface, "interface", &interface),
     OBJECT(struct group_spec, capacity, "capacity", &capacity),
     TEXTS(struct group_spec, reboot_methods, "rebootMethods"),
+    {.name = "autoResumeReplaces", .type = RECORD_FLAG, .at = offsetof(struct group_spec, auto_resume_replaces)},
 };
 static const struct record group = RECORD(struct group_spec, group_fields);
 

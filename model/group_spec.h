@@ -129,6 +129,8 @@ struct group_spec {
     struct interface_spec interface;
     struct capacity_spec capacity;
     struct optional_list reboot_methods; /* texts, as in model/reboot.h; none: the provider reboots */
+    struct optional
+        auto_resume_replaces; /* a flag: where a job that resumes by itself had the node, no reset and no reboot */
 };
 
 struct tiered_storage_spec {

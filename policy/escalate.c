@@ -9,6 +9,7 @@
  *   reboot → replace, for a device that was replaced away before and is back, and on probation (probation.c)
  *   reboot → replace, on a machine whose past weighs too much (lemon.c), where a site says how much
  *   any of these, and what the table wants replaced at once → a person on such a machine, where the site wants one
+ *   reset, reboot → replace, where a job that resumes by itself had the node and the group has such nodes always replaced
  *   replace → a person, when the slot has eaten its replacements
  *
  * Codes whose repeat says nothing about the machine (the driver's firmware, settings) go to a person instead of a new one.
@@ -337,7 +338,7 @@ static struct policy_outcome after_lasting(const struct policy_snapshot *snapsho
                              : "what was only watched names no part that another machine would fix");
 }
 
-struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct finding *lead,
+static struct policy_outcome escalate(const struct policy_snapshot *snapshot, const struct finding *lead,
                                       const struct ledger *ledger)
 {
     enum decision_rule word = lead->driver_word     ? RULE_DRIVER_WORD
@@ -380,4 +381,35 @@ struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, co
                              "nothing says that another machine would not do the same");
     }
     return outcome;
+}
+
+/* What a program does is no fault of the hardware, however often it does it. */
+static bool is_of_program(const struct finding *lead)
+{
+    return lead->verdict != NULL && fault_class_of(lead->verdict->code) == FAULT_CLASS_APPLICATION;
+}
+
+/* The job goes on without the node, so nothing waits for the quicker repair: HyperPod's auto-resume always replaces. */
+static struct policy_outcome after_auto_resume(const struct policy_snapshot *snapshot, const struct ledger *ledger,
+                                               enum action due)
+{
+    char because[REASON_MAX_BYTES];
+    policy_say(
+        because, sizeof(because),
+        "A %s would be due, but a job that resumes by itself had the node, and its group has such nodes replaced",
+        due == ACTION_RESET ? "reset" : "reboot");
+    struct policy_outcome outcome = policy_replace_or_person(snapshot, ledger, RULE_AUTO_RESUME_REPLACES, because);
+    if (outcome.action == ACTION_REPLACE)
+        policy_say(outcome.refused_why, sizeof(outcome.refused_why), "autoResumeReplaces of the group says so");
+    return outcome;
+}
+
+struct policy_outcome policy_escalate(const struct policy_snapshot *snapshot, const struct finding *lead,
+                                      const struct ledger *ledger)
+{
+    struct policy_outcome outcome = escalate(snapshot, lead, ledger);
+    bool less = outcome.action == ACTION_RESET || outcome.action == ACTION_REBOOT;
+    return less && ledger->node->resumes_elsewhere && !is_of_program(lead)
+               ? after_auto_resume(snapshot, ledger, outcome.action)
+               : outcome;
 }

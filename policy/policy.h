@@ -212,6 +212,8 @@ struct policy_node {
     bool opted_out;
     const char *paused_why; /* a person holds the whole cluster: who, and why; "" or NULL: nobody does */
     bool can_reset;         /* its agent offers to reset one GPU */
+    bool
+        resumes_elsewhere; /* a job that resumes by itself had it when it broke, and its group wants such nodes replaced */
     bool has_active_operation;
     bool idle;                 /* as far as the scheduler knows it has no work, and may get some */
     bool under_test;           /* that operation is a deep health check */

@@ -77,6 +77,7 @@ static void take_node(const struct policy_replay *replay, struct policy_node *no
         .opted_out = d->rule == RULE_OPTED_OUT,
         .paused_why = d->rule == RULE_PAUSED ? "the cluster was paused" : "",
         .can_reset = could_reset(d),
+        .resumes_elsewhere = d->rule == RULE_AUTO_RESUME_REPLACES,
         .has_active_operation = d->rule == RULE_ONE_OPERATION,
         .has_scheduler = true,
         .scheduler_known = true,

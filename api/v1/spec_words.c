@@ -215,6 +215,7 @@ static const struct record_field group_fields[] = {
      AT(group_words, spec.reboot_methods),
      .items_max = REBOOT_METHOD_COUNT,
      MATCHES(REBOOT_WORDS)},
+    {.name = "autoResumeReplaces", .type = RECORD_FLAG, AT(group_words, spec.auto_resume_replaces)},
     {NEVER("instanceGroupName", "a group's name is \"name\"")},
     {NEVER("trainingPlanArn", "there are no training plans")},
     {NEVER("scheduledUpdateConfig",

@@ -36,6 +36,7 @@ instanceGroups:
     instanceCount: ${gpu}
     provider: local
     threadsPerCore: 1
+    autoResumeReplaces: true
 ${more}`;
 
 test('a file that nobody has applied makes a cluster, once it was seen and agreed to', async () => {

@@ -11,7 +11,7 @@
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
  *          last_repair=-5m short=2 short_at=-1m short_until=5m provision_failed=3 provision_failed_at=-5m protected=-5m opened=-20m settled=-5m type=p5 image=ami-1
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets boot=b2 image=ami-1
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets resumes_elsewhere boot=b2 image=ami-1
  *       zone=a powerDomain=p1 rack=r1 switch=s1 ultraserver=u1 chassis=c1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -217,6 +217,8 @@ static inline bool case_node_word(struct case_node *n, const char *word)
         return (n->node.approval.by = "alice") != NULL;
     if (strcmp(word, "resets") == 0)
         return n->node.can_reset = true;
+    if (strcmp(word, "resumes_elsewhere") == 0)
+        return n->node.resumes_elsewhere = true;
     if (strcmp(word, "opted_out") == 0)
         return n->node.opted_out = true;
     if (strcmp(word, "paused") == 0)

@@ -189,6 +189,7 @@ static inline void make_node(struct world *w, size_t i)
     p->opted_out = chance(w, 10);
     p->idle = chance(w, 30);
     p->can_reset = chance(w, 60);
+    p->resumes_elsewhere = chance(w, 10);
     p->has_active_operation = p->state == NODE_STATE_REPAIRING || chance(w, 10);
     p->last_heartbeat_at = chance(w, 10) ? 0 : NOW - (chance(w, 15) ? below(w, 30 * MINUTE) : 1000);
     p->has_scheduler = chance(w, 95);
@@ -473,6 +474,7 @@ static inline void print_node(const struct world_node *n, const struct policy_no
                 : p->paused_why[0] != '\0' ? " paused"
                                            : "",
                 p->has_active_operation ? " busy" : "", p->external_drain ? " drain=\"a person's words\"" : "");
+    print_error("%s", p->resumes_elsewhere ? " resumes_elsewhere" : "");
     if (p->incident != NULL)
         print_error(" rack=%s", p->incident->domain);
     if (p->person_hold != NULL) {

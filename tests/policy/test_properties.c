@@ -219,6 +219,9 @@ static const char *check_attempts_are_bounded(struct world *w, const struct poli
         met(PREMISE_REPLACES_GONE, replaces > 0 && replaces >= settings->replaces_max && d->action == ACTION_SUPPORT);
         if (d->action == ACTION_RESET && (resets >= settings->resets_max || !node->can_reset || d->device[0] == '\0'))
             return "one reset too many for a device, or one that nobody offers";
+        if (node->resumes_elsewhere && fault_class_of(d->code) != FAULT_CLASS_APPLICATION &&
+            (d->action == ACTION_RESET || (d->action == ACTION_REBOOT && d->rule != RULE_REBOOT_FOR_NOW)))
+            return "a node that is always replaced is reset or rebooted";
         if (d->action == ACTION_REBOOT && reboots >= settings->reboots_max)
             return "one reboot too many for a device";
         if (d->action == ACTION_REPLACE && replaces >= settings->replaces_max)

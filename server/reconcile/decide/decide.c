@@ -29,6 +29,7 @@
 #include "server/reconcile/decide/alike.h"
 #include "server/reconcile/decide/apply.h"
 #include "server/reconcile/decide/approval.h"
+#include "server/reconcile/decide/auto_resume.h"
 #include "server/reconcile/decide/idle.h"
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/decide/person_hold.h"
@@ -398,7 +399,8 @@ int reconcile_item_read(struct reconcile *r, struct db_tx *tx, struct decide_ite
     read_signal(r, item, now);
     if (fleet_get(r->service->fleet, item->node->id, &item->live) != 0)
         memset(&item->live, 0, sizeof(item->live));
-    return read_return_to_service(r, tx, item, now);
+    status = reconcile_read_auto_resume(tx, item, &faults);
+    return status == 0 ? read_return_to_service(r, tx, item, now) : status;
 }
 
 /* --- the snapshot ------------------------------------------------------------------------------ */
@@ -443,6 +445,7 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
         .opted_out = item->row.opted_out,
         .paused_why = node->group->cluster->paused_why,
         .can_reset = offers_reset(item, now),
+        .resumes_elsewhere = item->resumes_elsewhere,
         .has_active_operation = node->op != NULL,
         .idle = node->tally.idle,
         .under_test = node->op != NULL && node->op->kind == OPERATION_KIND_CHECK,

@@ -18,7 +18,8 @@ struct decide_item {
     struct verdict *verdicts;
     const struct verdict **verdict_refs;
     size_t verdict_count, plain_count;
-    bool left_out; /* there is more evidence than the policy is shown */
+    bool left_out;          /* there is more evidence than the policy is shown */
+    bool resumes_elsewhere; /* policy_node.resumes_elsewhere */
     struct operation *ledger;
     struct db_hardware_repair *elsewhere; /* of its hardware, in other machines */
     struct policy_repair *repairs;

@@ -86,6 +86,7 @@ static void call_attempts(struct db_tx *tx)
     db_attempt_prune(tx, 1, 100);
     db_attempt_ask_stop(tx, 1, "1", 0, 1, &count);
     db_attempt_any(tx, 1, 0, &any);
+    db_attempt_list_within(tx, 1, 0, 1, ignore, NULL);
     struct job_run run = {.cluster_id = 999, .job = "1"};
     db_job_run_put(tx, &run);
     db_job_run_get(tx, 1, "1", 0, &run);
