@@ -3,7 +3,7 @@
  *
  * Nodes in repair and nodes whose repair gave up count as unhealthy whatever the evidence says: a machine that is being
  * rebooted, or that did not come back from it, serves nobody. One that is only tested is not: until it is, nobody knows. "Unknown" is for nodes on which nobody has looked, never a
- * friendly word for healthy.
+ * friendly word for healthy. A node in service that is down in its scheduler is unhealthy though its agent is well: no job can run there.
  */
 #include "policy/evaluate.h"
 
@@ -42,6 +42,14 @@ static enum health from_evidence(const struct policy_snapshot *snapshot, const s
     return health;
 }
 
+/* Not by somebody who is at work on it, or keeps it switched off. */
+static bool is_down(const struct policy_node *node)
+{
+    bool known = node->switched_off || node->maintenance || node->reserved || node->external_drain;
+    return node->state == NODE_STATE_READY && node->scheduler_known && node->scheduler_down && !known &&
+           !node->has_active_operation;
+}
+
 enum health policy_health(const struct policy_snapshot *snapshot, const struct policy_node *node)
 {
     switch (node->state) {
@@ -75,6 +83,8 @@ enum health policy_health(const struct policy_snapshot *snapshot, const struct p
         return HEALTH_UNHEALTHY;
     if (silence == SILENCE_NO_VERDICT || node->last_heartbeat_at <= 0)
         return HEALTH_UNKNOWN;
+    if (is_down(node))
+        return HEALTH_UNHEALTHY;
     /* Alive and quiet, but not yet through the return gate. */
     bool unproven = node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_REPAIRING;
     return unproven && health == HEALTH_HEALTHY ? HEALTH_UNKNOWN : health;

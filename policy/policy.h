@@ -221,9 +221,10 @@ struct policy_node {
     bool has_scheduler;
     bool scheduler_known; /* the scheduler's snapshot is fresh and holds this node */
     bool scheduler_responding;
-    bool switched_off; /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
-    bool maintenance;  /* the scheduler's: people work on it, and nothing is done to it meanwhile */
-    bool reserved;     /* somebody has it in the scheduler for a time, or a job is to get it */
+    bool scheduler_down; /* nothing answers it there: `down*` in Slurm, NotReady in Kubernetes */
+    bool switched_off;   /* by the scheduler: it saves power, or is being rebooted, so silence says nothing */
+    bool maintenance;    /* the scheduler's: people work on it, and nothing is done to it meanwhile */
+    bool reserved;       /* somebody has it in the scheduler for a time, or a job is to get it */
     const struct policy_person_hold *person_hold; /* NULL: none stands */
     bool external_drain;                          /* a person (or another program) holds it in the scheduler */
     const char *scheduler_reason;

@@ -3,7 +3,7 @@ import { h } from './dom.js';
 
 export const LOOKS = {
   failed: { label: 'failed', glyph: '✕', tone: 'bad', says: 'A person is needed.' },
-  unhealthy: { label: 'unhealthy', glyph: '!', tone: 'bad', says: 'In service, with an open fault.' },
+  unhealthy: { label: 'unhealthy', glyph: '!', tone: 'bad', says: 'In service, with an open fault, or down in its scheduler.' },
   held: { label: 'held', glyph: '‖', tone: 'warn', says: 'Out of scheduling, waiting.' },
   unknown: { label: 'health unknown', glyph: '?', tone: 'warn', says: 'Agent not seen, or its checks have not run.' },
   degraded: { label: 'degraded', glyph: '▲', tone: 'warn', says: 'In service with a warning.' },

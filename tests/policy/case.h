@@ -11,7 +11,7 @@
  *   override: xid.79 watch watch after-jobs type=p4d   what a site says otherwise: first, again, urgency, for one type
  *   group: desired=64 recovery=None in_repair=0 in_repair_of=gpu-memory:1 healthy=60 idle=2 replacing=1 failed=1
  *          last_repair=-5m short=2 short_at=-1m short_until=5m provision_failed=3 provision_failed_at=-5m protected=-5m opened=-20m settled=-5m type=p5 image=ami-1
- *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets resumes_elsewhere boot=b2 image=ami-1
+ *   node gpu-[1-3] state=held heartbeat=-5s scheduler=deaf|down|off|maintenance|reserved|unknown|none drain="words" request=reboot by=alice opted_out paused busy idle resets resumes_elsewhere boot=b2 image=ami-1
  *       zone=a powerDomain=p1 rack=r1 switch=s1 ultraserver=u1 chassis=c1 approval=asked|approved|rejected|expired approves=reboot approval_at=-1h expires=1h
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
@@ -144,6 +144,7 @@ static inline bool case_scheduler(struct case_node *n, const char *value)
     n->node.has_scheduler = strcmp(value, "none") != 0;
     n->node.scheduler_known = n->node.has_scheduler && strcmp(value, "unknown") != 0;
     n->node.scheduler_responding = strcmp(value, "hears") == 0;
+    n->node.scheduler_down = strcmp(value, "down") == 0;
     n->node.switched_off = strcmp(value, "off") == 0;
     n->node.maintenance = strcmp(value, "maintenance") == 0;
     n->node.reserved = strcmp(value, "reserved") == 0;

@@ -168,11 +168,15 @@ static void a_node_whose_daemon_is_dead_is_shown(void **state)
     snprintf(sim.provider.no_daemon, sizeof(sim.provider.no_daemon), "gpu-3");
     sim_run(&sim, MS_PER_MIN);
     assert_attention(&sim, "gpu-3", "Slurm gets no answer from its daemon on the node");
+    assert_int_equal(sim_read(&sim, "gpu-3").row.health, HEALTH_UNHEALTHY);
+    assert_int_equal(sim_events(&sim, "gpu-3", EVENT_KIND_NODE_HEALTH, "healthy -> unhealthy"), 1);
     sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_read(&sim, "gpu-3").row.health, HEALTH_UNHEALTHY);
     assert_int_equal(sim.provider.reboots, 0); /* its agent is well: no fault of the machine */
     sim.provider.no_daemon[0] = '\0';
     sim_run(&sim, MS_PER_MIN);
     assert_attention(&sim, "", "");
+    assert_int_equal(sim_read(&sim, "gpu-3").row.health, HEALTH_HEALTHY);
     sim_close(&sim);
 }
 

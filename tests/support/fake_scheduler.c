@@ -148,6 +148,7 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
                  : from->out       ? "+DRAIN"
                                    : "");
         to->responding = from->heard;
+        to->down = !from->heard;
         to->maintenance = from->maintenance;
         to->schedulable = from->heard && !from->out && !from->maintenance;
         to->drained = from->out && !from->by_itself;

@@ -76,7 +76,7 @@ struct rnode {
     bool launch_failed : 1; /* its last launch failed, and it was never in service */
     bool member : 1;        /* of the present batch of its group's rollout */
     bool has_instance : 1;
-    bool responding : 1, schedulable : 1, drained : 1, busy : 1, switched_off : 1;
+    bool responding : 1, down : 1, schedulable : 1, drained : 1, busy : 1, switched_off : 1;
     bool maintenance : 1, reserved : 1; /* as the scheduler says */
     bool downed : 1;                    /* by the scheduler, for an absence that is over */
     bool marked : 1;                    /* our hold has been seen, or was set, in the scheduler */

@@ -453,6 +453,7 @@ static void view_item(struct reconcile *r, struct decide_item *item, int64_t now
         .has_scheduler = reconcile_node_has_scheduler(node),
         .scheduler_known = known,
         .scheduler_responding = known && node->responding,
+        .scheduler_down = known && node->down,
         .switched_off = known && node->switched_off,
         .maintenance = reconcile_node_has_scheduler(node) && node->maintenance, /* also while it cannot be asked */
         .reserved = known && node->reserved,

@@ -85,7 +85,8 @@ static void see_request(struct rnode *node, const struct scheduler_node *seen, b
 
 static void see_node(struct reconcile *r, struct rnode *node, const struct scheduler_node *seen, uint64_t seq)
 {
-    bool changed = node->seen_seq <= node->touched_seq || node->responding != seen->responding ||
+    const bool down = seen->down && !seen->responding;
+    bool changed = node->seen_seq <= node->touched_seq || node->responding != seen->responding || node->down != down ||
                    node->schedulable != seen->schedulable || node->drained != seen->drained ||
                    node->downed != seen->downed || node->switched_off != seen->switched_off ||
                    node->maintenance != seen->maintenance || node->reserved != seen->reserved ||
@@ -96,6 +97,7 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     node->cause = (uint8_t)seen->cause;
     node->reason_at = seen->reason_at == 0 ? 0 : seen->reason_at + clock_ahead_ms(r->service->clock);
     node->responding = seen->responding;
+    node->down = down;
     node->switched_off = seen->switched_off;
     node->maintenance = seen->maintenance;
     node->reserved = seen->reserved;

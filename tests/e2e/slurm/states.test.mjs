@@ -1,7 +1,7 @@
 // The states in which slurmctld itself, or a person through it, keeps a node from work: reservations, plans, holds, reboots, power
 // saving, and a machine that has less than its line says. What docs/slurm-states.md says of each is what is done on a real Slurm.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -205,4 +205,32 @@ test('a slurmctld that comes up with what it saved before a repair was over asks
   await world.looks(4);
   assert.equal(count(), earlier + 1);
   assert.equal(world.operations('gpu-4').filter((o) => ['reboot', 'replace'].includes(o.kind) && o.state !== 'succeeded').length, 0);
+});
+
+test('a node whose slurmd is dead while its agent is well is shown as unhealthy, and nothing is done to it', async () => {
+  const name = 'gpu-3', done = repairs(name).length;
+  const slurmd = readdirSync('/proc').filter((p) => /^\d+$/.test(p)).filter((p) => {
+    try {
+      const words = readFileSync(`/proc/${p}/cmdline`, 'utf8').split('\0');
+      return /(^|\/)slurmd$/.test(words[0]) && words.includes(name) && readFileSync(`/proc/${p}/environ`, 'utf8').includes(world.dir);
+    } catch {
+      return false; // it has ended
+    }
+  });
+  assert.equal(slurmd.length, 1);
+  process.kill(Number(slurmd[0]), 'SIGSTOP'); // killed, its machine would start it again
+  try {
+    await shows(name, /DOWN.*NOT_RESPONDING/);
+    const row = await until('the table says so', () => new RegExp(`^${name} +\\S+ +ready +unhealthy .*Slurm gets no answer from its daemon on the node`, 'm').exec(world.hpctl('node', 'list').out));
+    assert.ok(row);
+    const { attention } = world.json('node', 'describe', name);
+    assert.equal(attention, 'kept-out');
+    assert.equal(world.json('node', 'list', '--health', 'unhealthy').length, 1);
+    assert.match(world.hpctl('cluster', 'describe', 'demo').out, new RegExp(`${name}.*Slurm gets no answer`));
+    await world.looks(4);
+    assert.equal(repairs(name).length, done);
+  } finally {
+    process.kill(Number(slurmd[0]), 'SIGCONT');
+  }
+  await until('it is healthy again', () => world.node(name).health === 'healthy' && world.slurmNode(name).state === 'IDLE');
 });
