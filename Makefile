@@ -104,7 +104,7 @@ $(BUILD)/hprun: $(BUILD)/agents/launcher/main.o $(BUILD)/libagents.a $(BUILD)/li
 	$(call link,$^,-lmicrohttpd $(LIBS_base))
 
 # The plugin is loaded into the site's own srun, so it is built without sanitizers and of nothing but libc.
-PLUGIN_SOURCES := agents/slurm/spank.c agents/slurm/option.c
+PLUGIN_SOURCES := agents/slurm/spank.c agents/slurm/option.c agents/slurm/submit.c
 $(BUILD)/holdfast_auto_resume.so: $(PLUGIN_SOURCES) $(wildcard agents/slurm/*.h) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "LD    $@"

@@ -5,6 +5,9 @@
  *
  * The child finds RESUME_FD_VARIABLE in its environment: it says there which job and step it became, and goes on as any srun.
  *
+ * A job that has such a step is to outlive its nodes: sbatch and salloc get --no-kill where what they are given names the option. Slurm
+ * takes that only while a job is submitted (22.05, 24.11), and only from the environment at this point.
+ *
  * On a node it says, to the user, which task of such a step ended badly there: only the node knows.
  *
  * In plugstack.conf:  optional holdfast_auto_resume.so helper=/PATH [conf=PATH] [append]
@@ -12,6 +15,7 @@
  */
 #include "agents/slurm/handover.h"
 #include "agents/slurm/option.h"
+#include "agents/slurm/submit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,24 +61,6 @@ static struct spank_option option = {
     .cb = take_option,
 };
 
-int slurm_spank_init(spank_t spank, int argc, char *argv[])
-{
-    enum spank_context context = spank_context();
-    for (int i = 0; i < argc && context == S_CTX_ALLOCATOR; i++)
-        if (strcmp(argv[i], "append") == 0)
-            setenv("SBATCH_OPEN_MODE", "append", 0);
-    return context == S_CTX_LOCAL ? (int)spank_option_register(spank, &option) : 0;
-}
-
-static const char *argument(int argc, char *argv[], const char *name, const char *otherwise)
-{
-    size_t len = strlen(name);
-    for (int i = 0; i < argc; i++)
-        if (strncmp(argv[i], name, len) == 0)
-            return argv[i] + len;
-    return otherwise;
-}
-
 /* This process's own arguments as the kernel has them, each ending with a zero. */
 static char *read_arguments(size_t *ret_len)
 {
@@ -89,6 +75,49 @@ static char *read_arguments(size_t *ret_len)
         bytes[len] = '\0';
     *ret_len = len;
     return bytes;
+}
+
+/* What the user says in the environment, the script or on the command line stays. */
+static const char *const no_kill[] = {"SBATCH_NO_KILL", "SALLOC_NO_KILL"};
+static bool no_kill_is_ours[sizeof(no_kill) / sizeof(no_kill[0])];
+
+static void outlive_nodes(void)
+{
+    size_t len = 0;
+    char *words = read_arguments(&len);
+    bool wants = words != NULL && resume_is_submitted(words, len);
+    for (size_t i = 0; i < sizeof(no_kill) / sizeof(no_kill[0]) && wants; i++)
+        if (getenv(no_kill[i]) == NULL)
+            no_kill_is_ours[i] = setenv(no_kill[i], "set", 0) == 0;
+    free(words);
+}
+
+/* It was read by now, and is not for what the job submits itself. */
+static void forget_no_kill(void)
+{
+    for (size_t i = 0; i < sizeof(no_kill) / sizeof(no_kill[0]); i++)
+        if (no_kill_is_ours[i])
+            unsetenv(no_kill[i]);
+}
+
+int slurm_spank_init(spank_t spank, int argc, char *argv[])
+{
+    enum spank_context context = spank_context();
+    for (int i = 0; i < argc && context == S_CTX_ALLOCATOR; i++)
+        if (strcmp(argv[i], "append") == 0)
+            setenv("SBATCH_OPEN_MODE", "append", 0);
+    if (context == S_CTX_ALLOCATOR)
+        outlive_nodes();
+    return context == S_CTX_LOCAL ? (int)spank_option_register(spank, &option) : 0;
+}
+
+static const char *argument(int argc, char *argv[], const char *name, const char *otherwise)
+{
+    size_t len = strlen(name);
+    for (int i = 0; i < argc; i++)
+        if (strncmp(argv[i], name, len) == 0)
+            return argv[i] + len;
+    return otherwise;
 }
 
 /* Returns only when it cannot: then the step runs once, which is said. */
@@ -119,6 +148,8 @@ static void hand_over(const char *helper, const char *conf)
 int slurm_spank_init_post_opt(spank_t spank, int argc, char *argv[])
 {
     (void)spank;
+    if (spank_context() == S_CTX_ALLOCATOR)
+        forget_no_kill();
     if (spank_context() != S_CTX_LOCAL)
         return 0;
     const char *told = getenv(RESUME_FD_VARIABLE);
