@@ -1,4 +1,4 @@
-// srun --auto-resume on a real Slurm: what follows a resume. What becomes of the node is the policy's of its group, where the batch
+// srun --auto-resume on a real Slurm: what follows a resume. What becomes of the node its group may say, where the batch
 // script runs is what it says itself, and the end is srun's own.
 import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,13 +23,18 @@ after(() => world?.end());
 const repairs = (node) => world.operations(node).filter((o) => ['reboot', 'replace'].includes(o.kind) && o.state === 'succeeded').length;
 const repaired = (node, earlier) => until(`${node} is repaired`, () => repairs(node) > earlier && world.node(node).state === 'ready' && world.slurmNode(node).state === 'IDLE', JOB_MS);
 
-test('where the policy of a group allows no reboot the broken node is replaced, as on HyperPod, and the step goes on', async () => {
-  const policy = (groups) => {
-    writeFileSync(steps.file('policy.yaml'), JSON.stringify({ version: 1, groups }));
-    const run = world.hpctl('policy', 'apply', '-f', steps.file('policy.yaml'));
+test('where the group says autoResumeReplaces the broken node is replaced, as on HyperPod, and the step goes on', async () => {
+  const says = (value) => {
+    const exported = world.hpctl('cluster', 'export', '-o', 'json');
+    assert.equal(exported.code, 0, exported.err);
+    const cluster = JSON.parse(exported.out);
+    for (const group of cluster.instanceGroups) group.autoResumeReplaces = value;
+    writeFileSync(steps.file('cluster.yaml'), JSON.stringify(cluster));
+    const run = world.hpctl('apply', '-f', steps.file('cluster.yaml'), '--yes');
     assert.equal(run.code, 0, run.err);
+    assert.equal(world.json('cluster', 'describe', 'demo').instanceGroups[0].autoResumeReplaces, value);
   };
-  policy([{ match: { group: 'workers' }, recovery: { rebootsMax: 0, resetsMax: 0 } }]);
+  says(true);
   const job = steps.submit('replaced');
   await steps.trains('replaced');
   await steps.isKnown(job);
@@ -39,7 +44,8 @@ test('where the policy of a group allows no reboot the broken node is replaced, 
   await repaired(lost, 0);
   assert.deepEqual(world.operations(lost).map((o) => o.kind).filter((kind) => kind !== 'launch'), ['replace']);
   assert.notEqual(world.node(lost).instanceId, old);
-  policy([]);
+  assert.match(world.events({ node: lost, kind: 'decision' }).map((e) => e.message).join(), /auto-resume-replaces/);
+  says(false);
 });
 
 test('the node of the batch script is the one that it runs on, whatever Slurm says after a resume and a reconfigure', async (t) => {

@@ -32,7 +32,7 @@ export class Steps {
   // A training in small: a counter on shared disk that grows by one every 200 ms to the last step, from where it stood. Rank 0 fails where
   // there is a file NAME.crash, which it removes. then: what the batch script does afterwards. In an array each task has a name of its own.
   // The plugin has the job outlive its nodes (--no-kill), as its script names --auto-resume.
-  submit(name, { steps = 60, nodes = 2, options = [], srun = '', each = '', then = '' } = {}) {
+  submit(name, { steps = 60, nodes = 2, options = [], mode = '1', srun = '', each = '', then = '' } = {}) {
     const base = `${this.file(name)}$\{SLURM_ARRAY_TASK_ID:+.$SLURM_ARRAY_TASK_ID}`;
     writeFileSync(this.file(`${name}.step`), `#!/bin/bash
 base=${base}
@@ -52,7 +52,7 @@ done
 echo trained
 touch $base.done
 `, { mode: 0o755 });
-    writeFileSync(this.file(`${name}.sh`), `#!/bin/bash\nsrun --auto-resume=1 -N${nodes} -n${nodes} ${srun} ${this.file(`${name}.step`)}\necho "srun ended $?"\n${then}\n`, { mode: 0o755 });
+    writeFileSync(this.file(`${name}.sh`), `#!/bin/bash\nsrun --auto-resume=${mode} -N${nodes} -n${nodes} ${srun} ${this.file(`${name}.step`)}\necho "srun ended $?"\n${then}\n`, { mode: 0o755 });
     const out = options.some((o) => o.startsWith('--array')) ? `${name}.%a.out` : `${name}.out`;
     return this.world.slurmRun('sbatch', '--parsable', '--requeue', `-N${nodes}`, '-D', this.world.dir, '-o', this.file(out), ...options, this.file(`${name}.sh`));
   }
