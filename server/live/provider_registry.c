@@ -82,6 +82,17 @@ void provider_registry_called(struct provider_registry *registry, const char *na
     pthread_mutex_unlock(&registry->mutex);
 }
 
+bool provider_registry_launches(struct provider_registry *registry, const char *name)
+{
+    if (registry == NULL)
+        return false;
+    pthread_mutex_lock(&registry->mutex);
+    const struct provider_status *of = find(registry, name);
+    bool launches = of != NULL && of->state != PROVIDER_STATE_BY_PERSON;
+    pthread_mutex_unlock(&registry->mutex);
+    return launches;
+}
+
 size_t provider_registry_count(const struct provider_registry *registry)
 {
     return registry == NULL ? 0 : registry->count;

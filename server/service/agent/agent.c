@@ -8,6 +8,7 @@
  * for this very node does, so that a machine that gives a wrong name takes no slot from another.
  */
 #include "server/service/agent/agent.h"
+#include "server/live/provider_registry.h"
 #include "server/service/access/access.h"
 #include "server/service/private.h"
 
@@ -85,6 +86,7 @@ int service_agent_authenticate(struct service *s, const char *bearer, size_t len
 
 struct enrolling {
     struct fleet *fleet;
+    struct provider_registry *providers;
     const struct service_enrollment *enrollment;
     const uint8_t *token_hash, *credential_hash;
     int64_t now_ms;
@@ -140,7 +142,9 @@ static int find_node(struct db_tx *tx, struct enrolling *enrolling, const struct
                                      : db_node_get(tx, token->cluster_id, name, &node);
     if (status == STATUS_NOT_FOUND)
         return problem_say(enrolling->problem, status, PROBLEM_NOT_FOUND,
-                           "The token's cluster has no node named \"%s\".", name);
+                           "The token's cluster has no node named \"%s\". hp-agent --node takes a name that `hpctl "
+                           "node list` shows.",
+                           name);
     if (status == 0)
         status = place_find_row(tx, node.id, place);
     if (status < 0)
@@ -227,15 +231,22 @@ static int find_instance(struct db_tx *tx, struct enrolling *enrolling, const st
     if (instance->id != 0 && !instance->self_registered)
         return problem_say(
             enrolling->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-            "The slot of \"%s\" is filled by the instance %s, which a provider launched. Replace the node to "
-            "fill it anew.",
-            enrolling->place.node.name, instance->instance_id);
+            "The slot of \"%s\" is filled by the instance %s, which a provider launched. Its agent needs --instance-id "
+            "%s. To fill the slot with another machine, replace the node.",
+            enrolling->place.node.name, instance->instance_id, instance->instance_id);
     if (instance->id != 0 && token->node_id == 0 && is_speaking(enrolling))
         return problem_say(
             enrolling->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
             "The slot of \"%s\" is filled by %s, whose agent speaks. Is the name right? To take the slot "
             "from it, ask for a token for this node: hpctl token create --enrollment --node %s.",
             enrolling->place.node.name, instance->instance_id, enrolling->place.node.name);
+    const char *provider = enrolling->place.group.provider;
+    if (instance->id == 0 && provider_registry_launches(enrolling->providers, provider))
+        return problem_say(
+            enrolling->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+            "The provider %s launches the machines of \"%s\", and did not launch %s. The agent of a launched machine "
+            "has the --instance-id and the token of its launch.",
+            provider, enrolling->place.node.name, reported);
     return register_instance(tx, enrolling);
 }
 
@@ -394,6 +405,7 @@ int service_agent_enroll(struct service *s, const char *bearer, const struct ser
         return status;
     secret_make(s, "", secret, credential_hash);
     struct enrolling enrolling = {.fleet = s->fleet,
+                                  .providers = s->providers,
                                   .enrollment = enrollment,
                                   .token_hash = token_hash,
                                   .credential_hash = credential_hash,

@@ -2,6 +2,7 @@
 #include "tests/support/service_world.h"
 
 #include "base/text.h"
+#include "server/live/provider_registry.h"
 
 struct arrival {
     char credential[SERVICE_TOKEN_TEXT_MAX];
@@ -160,6 +161,41 @@ static void test_enrolments_that_are_refused(void **state)
         assert_problem(&world, table[i].code);
     }
     assert_int_equal(world.agent_changes, 0);
+    world_close(&world);
+}
+
+/* An agent without the instance id of its launch makes one up. */
+static void test_a_made_up_instance_takes_no_slot_of_a_provider(void **state)
+{
+    (void)state;
+    struct world world;
+    struct arrival arrival;
+    char any[SERVICE_TOKEN_TEXT_MAX], own[SERVICE_TOKEN_TEXT_MAX];
+    open_with_cluster(&world);
+    world.service.providers = provider_registry_new();
+    provider_registry_add(world.service.providers, "other", "ec2", false, true);
+    provider_registry_add(world.service.providers, "local", "ec2", false, true);
+    free_token(&world, "ml", "", any);
+    assert_int_equal(enroll(&world, any, "gpu-1", "i-9", WORLD_BOOT, &arrival), STATUS_CONFLICT);
+    assert_string_equal(world.problem.detail,
+                        "The provider local launches the machines of \"gpu-1\", and did not launch i-9. The agent of a "
+                        "launched machine has the --instance-id and the token of its launch.");
+    world_launch(&world, "ml", "gpu-1", "i-1", own);
+    assert_int_equal(enroll(&world, any, "gpu-1", "i-9", WORLD_BOOT, &arrival), STATUS_CONFLICT);
+    assert_string_equal(
+        world.problem.detail,
+        "The slot of \"gpu-1\" is filled by the instance i-1, which a provider launched. Its agent needs "
+        "--instance-id i-1. To fill the slot with another machine, replace the node.");
+    assert_int_equal(enroll(&world, any, "ip-10-0-0-1", "i-1", WORLD_BOOT, &arrival), STATUS_NOT_FOUND);
+    assert_non_null(strstr(world.problem.detail, "hpctl node list"));
+    assert_int_equal(enroll(&world, any, "gpu-1", "i-1", WORLD_BOOT, &arrival), 0);
+    provider_registry_free(TAKE(world.service.providers));
+
+    /* People bring machines, and their agents come by themselves. */
+    world.service.providers = provider_registry_new();
+    provider_registry_add(world.service.providers, "local", "manual", true, false);
+    assert_int_equal(enroll(&world, any, "gpu-2", "i-8", WORLD_BOOT, &arrival), 0);
+    provider_registry_free(TAKE(world.service.providers));
     world_close(&world);
 }
 
@@ -330,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_enrolling_again_replaces_the_credential),
         cmocka_unit_test(test_a_credential_survives_a_restart),
         cmocka_unit_test(test_enrolments_that_are_refused),
+        cmocka_unit_test(test_a_made_up_instance_takes_no_slot_of_a_provider),
         cmocka_unit_test(test_an_expired_token_enrols_nobody),
         cmocka_unit_test(test_what_was_replaced_does_not_come_back),
         cmocka_unit_test(test_what_is_being_terminated_does_not_come_in),
