@@ -83,11 +83,10 @@ static int show_file(struct cli *cli, const json_t *log, int64_t lines)
         cli_print_harmless(cli->out, tail(text, len, lines));
         return CLI_EXIT_OK;
     }
-    fprintf(cli->err,
-            "hpctl: the job writes to %s%s%s, which this machine does not have, or which is not yours to read.\n", path,
-            node[0] != '\0' ? " on " : "", node);
+    /* The job's owner has chosen the path: it stands in no command to paste. */
+    cli_say(cli->err, "hpctl: cannot read %s here: no such file, or no right to read it\n", path);
     if (node[0] != '\0')
-        fprintf(cli->err, "Read it there: hpctl node ssh %s -- tail -n %lld %s\n", node, (long long)lines, path);
+        cli_say(cli->err, "The job writes it on %s: hpctl node ssh %s\n", node, node);
     return CLI_EXIT_REFUSED;
 }
 

@@ -11,7 +11,7 @@
 #define PAUSE_NS 200000000
 #define LATE_MS (30 * MS_PER_S) /* after the command's own deadline: it may wait for a thread */
 #define TIMEOUT_MS (30 * MS_PER_S)
-#define LINES_MAX 10000
+#define LINES_MAX 1000 /* hpd keeps the first 256 KiB of an output, and the newest lines come last */
 
 static const char *text_of(const json_t *json, const char *member)
 {
@@ -30,7 +30,8 @@ static int await_end(struct cli *cli, int64_t until_ms, json_t **command)
     while (goes_on(*command)) {
         json_t *now = NULL;
         if (clock_mono_ms(clock_system()) > until_ms) {
-            fprintf(cli->err, "hpctl: gave up waiting; the command goes on: %s\n", text_of(*command, "id"));
+            fprintf(cli->err, "hpctl: gave up waiting for the command %s, which may still run\n",
+                    text_of(*command, "id"));
             return CLI_EXIT_TIMEOUT;
         }
         nanosleep(&pause, NULL);
@@ -46,7 +47,7 @@ static int await_end(struct cli *cli, int64_t until_ms, json_t **command)
 static int show(struct cli *cli, const json_t *command)
 {
     if (text_equal(text_of(command, "state"), "failed")) {
-        fprintf(cli->err, "hpctl: %s\n", text_of(command, "error"));
+        cli_say(cli->err, "hpctl: %s\n", text_of(command, "error"));
         return CLI_EXIT_REFUSED;
     }
     cli_print_harmless(cli->out, text_of(command, "output"));
@@ -94,7 +95,7 @@ int cli_node_logs(struct cli *cli)
     if (rc != CLI_EXIT_OK)
         return rc;
     if (limit == 0 || limit > LINES_MAX)
-        limit = LINES_MAX;
+        return cli_usage(cli, "node logs: --limit is 1 to %d lines", LINES_MAX);
     for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
         if (!text_equal(which, logs[i][0]))
             continue;

@@ -34,6 +34,10 @@ int config_node_commands_read(struct config_node_commands *commands, json_t *jso
         snprintf(ret_error, CONFIG_ERROR_MAX, "nodeCommands needs user, who runs the commands on the nodes");
         rc = STATUS_INVALID;
     }
+    if (rc == 0 && commands->key_file[0] == '\0' && commands->agent[0] == '\0') {
+        snprintf(ret_error, CONFIG_ERROR_MAX, "nodeCommands needs keyFile or agent, by which hpd logs in");
+        rc = STATUS_INVALID;
+    }
     commands->given = rc == 0;
     return rc;
 }

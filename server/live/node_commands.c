@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 ENUM_DEFINE(node_command_state, NODE_COMMAND_STATE_LIST)
@@ -13,6 +14,7 @@ ENUM_DEFINE(node_command_state, NODE_COMMAND_STATE_LIST)
 struct slot {
     bool used, ready; /* ready: a thread may take it */
     uint64_t number;  /* in the order of their arrival */
+    int64_t late_ms;  /* on the monotonic clock: it does not begin after that */
     struct node_command command;
 };
 
@@ -96,10 +98,24 @@ static struct slot *next_ready(struct node_commands *commands)
 
 /* --- the threads ---------------------------------------------------------------------------------------- */
 
+static bool came_too_late(const struct node_commands *commands, struct node_command *command, int64_t late_ms)
+{
+    if (clock_mono_ms(commands->clock) <= late_ms)
+        return false;
+    command->state = NODE_COMMAND_STATE_FAILED;
+    command->ended_at = clock_wall_ms(commands->clock);
+    snprintf(command->error, sizeof(command->error),
+             "it did not run: no thread of nodeCommands.threads was free for %d s",
+             (int)(NODE_COMMAND_WAIT_MAX_MS / MS_PER_S));
+    return true;
+}
+
 /* The lock is free while it runs: nobody else touches a place whose command runs but to copy it. */
 static void run_one(struct node_commands *commands, struct slot *slot)
 {
     autofree struct node_command *running = own_calloc(1, sizeof(*running));
+    if (came_too_late(commands, &slot->command, slot->late_ms))
+        return;
     slot->command.state = NODE_COMMAND_STATE_RUNNING;
     slot->command.started_at = clock_wall_ms(commands->clock);
     *running = slot->command;
@@ -171,7 +187,10 @@ int node_commands_add(struct node_commands *commands, const struct node_command 
     struct slot *slot =
         count_of_node(commands, command->node_id) < NODE_COMMANDS_OF_NODE_MAX ? place_for_one(commands) : NULL;
     if (slot != NULL) {
-        *slot = (struct slot){.used = true, .number = commands->next_number++, .command = *command};
+        *slot = (struct slot){.used = true,
+                              .number = commands->next_number++,
+                              .late_ms = clock_mono_ms(commands->clock) + NODE_COMMAND_WAIT_MAX_MS,
+                              .command = *command};
         slot->command.state = NODE_COMMAND_STATE_WAITING;
         slot->command.asked_at = clock_wall_ms(commands->clock);
         status = 0;

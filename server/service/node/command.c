@@ -12,6 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COMMAND_EVENT "%s runs a command: %s"
+_Static_assert(NAME_MAX_BYTES + sizeof(COMMAND_EVENT) + NODE_COMMAND_TEXT_MAX <= SENTENCE_MAX_BYTES,
+               "a command is recorded whole");
+
 struct asking {
     struct service *s;
     const char *cluster, *node;
@@ -24,6 +28,8 @@ static int add_key(const void *row, void *arg)
 {
     const struct host_key *key = row;
     struct node_command *command = arg;
+    if (!hardware_is_host_key(&key->key))
+        return 0;
     size_t len = strlen(command->host_keys);
     int added = snprintf(command->host_keys + len, sizeof(command->host_keys) - len, "%s %s %s\n", command->address,
                          key->key.location, key->key.detail);
@@ -66,12 +72,12 @@ static int ask_write(struct db_tx *tx, void *arg)
         status = find_machine(tx, asking);
     if (status == 0 && node_commands_add(asking->s->node_commands, command) != 0)
         return problem_say(asking->problem, STATUS_CONFLICT, PROBLEM_LIMIT_EXCEEDED,
-                           "%d commands run on %s, or %d on all nodes. Try again when one has ended.",
+                           "%d commands run on %s, or %d run or wait on all nodes. Try again when one has ended.",
                            NODE_COMMANDS_OF_NODE_MAX, command->node, NODE_COMMANDS_MAX);
     if (status < 0)
         return status;
-    status = place_event(tx, &asking->place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST,
-                         "%s runs a command: %s", command->actor, command->text);
+    status = place_event(tx, &asking->place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, COMMAND_EVENT,
+                         command->actor, command->text);
     if (status < 0)
         node_commands_drop(asking->s->node_commands, command->id);
     return status;

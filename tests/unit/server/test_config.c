@@ -276,6 +276,7 @@ static void test_refuses_ways_to_reboot(void **state)
     (void)state;
     static const struct refusal cases[] = {
         {"nodeCommands: {keyFile: /k}", "nodeCommands needs user"},
+        {"nodeCommands: {user: u}", "nodeCommands needs keyFile or agent"},
         {"nodeCommands: {user: u, keyFile: k}", "nodeCommands.keyFile"},
         {"nodeCommands: {user: u, threads: 0}", "nodeCommands.threads"},
         {"nodeCommands: {user: u, timeoutMax: 2h}", "nodeCommands.timeoutMax"},

@@ -135,12 +135,37 @@ static void test_the_oldest_is_forgotten(void **state)
     node_commands_free(commands);
 }
 
+static void test_what_waited_too_long_does_not_run(void **state)
+{
+    (void)state;
+    atomic_int count = 0;
+    struct clock clock;
+    struct node_command command;
+    clock_fake_init(&clock, 1000);
+    struct node_commands *commands = node_commands_new(run, &count, &clock, 1);
+    assert_int_equal(add(commands, 1, "late", "reboot"), 0);
+    assert_int_equal(add(commands, 1, "due", "uptime"), 0);
+    clock_fake_advance(&clock, NODE_COMMAND_WAIT_MAX_MS);
+    node_commands_go(commands, "due");
+    await(commands, "due", NODE_COMMAND_STATE_ENDED, &command);
+    node_command_release(&command);
+    clock_fake_advance(&clock, 1);
+    node_commands_go(commands, "late");
+    await(commands, "late", NODE_COMMAND_STATE_FAILED, &command);
+    assert_non_null(strstr(command.error, "did not run"));
+    assert_int_equal(command.started_at, 0);
+    node_command_release(&command);
+    assert_int_equal(atomic_load(&count), 1);
+    node_commands_free(commands);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_and_remembers),
         cmocka_unit_test(test_a_node_that_hangs_holds_two),
         cmocka_unit_test(test_the_oldest_is_forgotten),
+        cmocka_unit_test(test_what_waited_too_long_does_not_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
