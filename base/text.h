@@ -59,14 +59,14 @@ void text_copy_cut(char *dst, size_t size, const char *src);
 /* How many bytes of s, of at most max, make whole UTF-8 characters; for a printf: "%.*s", TEXT_FIT(s, max). */
 int text_fit(const char *s, size_t max);
 #define TEXT_FIT(s, max) text_fit(s, max), s
-/* len bytes as valid UTF-8 control characters as blanks, Unicode marks of direction as '?', cut to fit: what goes into JSON, a database and terminals. */
+/* len bytes as valid UTF-8, cut to fit: control characters of ASCII as blanks, what text_mask masks as '?'. For JSON, a database and terminals. */
 void text_copy_clean(char *dst, size_t size, const char *line, size_t len);
 /* No control characters (ASCII's) in it: it may go into logs and onto terminals. UTF-8 is the caller's to check. */
 bool text_is_clean(const char *s);
 /* Bytes of the character at s when it must not be shown as it is, 0 otherwise: control characters of ASCII and of Unicode, breaks of lines
  * and paragraphs, and what turns the direction of the text around it, by which one line can look like another. */
 int text_hidden_len(const char *s);
-/* Puts a '?' in the place of each of these in s that is not an ASCII character: what machines tell of themselves. Control characters are the caller's. */
+/* Puts a '?' in the place of each of these in s. ASCII stays: its control characters are the caller's to check. For texts that machines report. */
 void text_mask(char *s);
 /* None of these in it: what people write as one line. */
 bool text_is_line(const char *s);

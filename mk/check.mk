@@ -14,11 +14,11 @@ quick:
 e2e: bench-build
 	@tests/run-e2e
 
-# make campaign KILLS=500 BURSTS=1000 PROVIDER_KILLS=1000 SEED=1: what takes too long for make check, in numbers. kill -9 of hpd and of agents under noise; bursts of
-# critical verdicts with late threads and a late disk; kill -9 of hpd while instances are rebooted and replaced, counted at the provider;
-# FAULTS=20 faults in a row in one job under srun --auto-resume, with and without slurmdbd. make check has 24 of these kills, 4 of these bursts, 8 kills at the
-# provider and 3 faults. First, the requests that no good client sends, and all that the
-# APIs take, to an hpd under ASan and UBSan; a word of theirs is a failure.
+# make campaign KILLS=500 BURSTS=1000 PROVIDER_KILLS=1000 FAULTS=20 SEED=1: what takes too long for make check, in numbers. First, requests that no good client
+# sends, and all that the APIs take, to an hpd under ASan and UBSan. Then kill -9 of hpd and of agents under noise; bursts of critical verdicts with
+# late threads and a late disk; kill -9 of hpd while instances are rebooted and replaced, counted at the provider; faults in a row in one job under
+# srun --auto-resume, with and without slurmdbd. make check has 24 of these kills, 4 of these bursts, 8 kills at the provider and 3 faults.
+# A report of a sanitizer is a failure.
 KILLS ?= 500
 PROVIDER_KILLS ?= 1000
 BURSTS ?= 1000

@@ -316,11 +316,11 @@ int64_t policy_absence_window_ms(void);
 int64_t policy_absence_limit(void);
 
 /* Whether this verdict by itself is a fault of the node: its agent called it critical, or the server's own table asks
- * for a repair or a person, or it was found to be one before (node_fault), as by its rate. What the breaker counts; the
- * policy judges by more, as the driver's word. */
+ * for a repair or a person, or it was found to be one before (node_fault), as by its rate. The policy judges by more, as
+ * the driver's word. */
+bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
 /* Whether the breaker counts it: a fault of the node that nobody has planned. */
 bool policy_is_failing(const struct fault_scope *faults, const struct verdict *verdict);
-bool policy_is_node_fault(const struct fault_scope *faults, const struct verdict *verdict);
 
 /* The breaker counts what is newer than this: its window, and not before a person closed it (0: nobody did). */
 int64_t policy_breaker_since(const struct policy_settings *settings, int64_t now, int64_t closed_at);

@@ -26,7 +26,7 @@ static int say(char *ret_error, int status, const char *why)
 
 /* --- a file ---------------------------------------------------------------------------------------------------- */
 
-/* Without blanks at its ends, in place. */
+/* A line "name = value" of the profile, which it takes apart in place. */
 static int take_key(char *line, struct aws_credentials *credentials)
 {
     char *equals = strchr(line, '=');

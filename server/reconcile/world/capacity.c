@@ -1,4 +1,4 @@
-/* A group's capacity of machines in memory: how many groups have none counts, and what waited for it looks again. */
+/* Counts the groups that have no capacity, and has what waited for it look again. */
 #include "server/reconcile/world/capacity.h"
 #include "server/reconcile/base/group.h"
 #include "server/reconcile/base/loop.h"

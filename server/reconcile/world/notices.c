@@ -1,6 +1,6 @@
 /*
- * What providers say of their machines: each that can say it is asked once a minute. What it says is stored as evidence
- * (service/provider/notice.h), which the loop then weighs as any other.
+ * What providers say of their machines: all that can say it are asked once a minute, and not again before all have answered. What they say is
+ * stored as evidence (service/provider/notice.h), which the loop then weighs as any other.
  */
 #include "base/log.h"
 #include "base/own.h"

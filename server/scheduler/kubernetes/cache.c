@@ -3,8 +3,8 @@
  * An object is never replaced by an older one: the answer to a change of ours may come before the watch tells of the change before it.
  *
  * After a failure a small request asks whether the server is there before the watch goes on: a watch says nothing while nothing changes.
- * After a watch that was refused, what is kept counts as current only once the server has accepted another one. A watch that breaks is no outage, nor is one that an overloaded
- * server refuses a few times: a list or a watch that fails after that is one.
+ * After a watch that was refused, what is kept counts as current only once the server has accepted another one. A watch that breaks is no
+ * outage, nor is one that an overloaded server refuses a few times: a list or a watch that fails after that is one.
  */
 #include "server/scheduler/kubernetes/cache.h"
 

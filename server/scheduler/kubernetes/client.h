@@ -55,8 +55,9 @@ int kube_get(struct kube_call *call, const char *path, json_t **ret_json);
 /* The same where the answer is no JSON: any bytes, with a zero behind them. Caller frees. */
 int kube_get_text(struct kube_call *call, const char *path, char **ret_text, size_t *ret_len);
 
-/* Hands each line of a watch to on_line (zero-terminated), and before the first an empty one, when the server has accepted the watch, until it answers false, the server ends, or nothing comes for idle_ms. A line
- * that is too long ends it as TOO_LARGE. 0 when the server ended it in order; STALE for 410. */
+/* Calls on_line with an empty line when the server accepts the watch, then with each line (zero-terminated). It ends when on_line answers
+ * false, the server ends it, or nothing comes for idle_ms. A line that is too long ends it as TOO_LARGE. 0 when the server ended it in
+ * order; STALE for 410. */
 int kube_watch(struct kube_call *call, const char *path, bool (*on_line)(const char *line, size_t len, void *arg),
                void *arg, int64_t idle_ms);
 
