@@ -121,7 +121,8 @@ static void tell_meaning(struct text *out, const struct fault_scope *faults, con
     text_printf(out, "  Decided by fault table %s", decision->table_version);
     if (!text_equal(decision->table_version, fault_version_in(faults)))
         text_printf(out, " (the words above are of %s)", fault_version_in(faults));
-    bool by_agent = !text_equal(lead->source, VERDICT_SOURCE_REPORT);
+    bool by_agent =
+        !text_equal(lead->source, VERDICT_SOURCE_REPORT) && !text_equal(lead->source, VERDICT_SOURCE_PROVIDER);
     if (by_agent && lead->table_version[0] != '\0' && !text_equal(lead->table_version, decision->table_version))
         text_printf(out, "; the agent has %s", lead->table_version);
     text_add(out, ".\n");

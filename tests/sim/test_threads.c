@@ -344,10 +344,13 @@ static void an_operation_has_one_call_at_a_time(void **state)
     for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && atomic_load(&live.ends) == 0; i++)
         usleep(PAUSE_US);
     reconcile_stats(live.sim.reconcile, &stats);
-    for (uint64_t turns = stats.turns + 3; stats.turns < turns; reconcile_stats(live.sim.reconcile, &stats)) {
+    uint64_t turns = stats.turns + 3;
+    for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && stats.turns < turns; i++) {
         live.sim.service.wake(live.sim.service.wake_arg, SERVICE_WAKE_ALL, 0);
         usleep(PAUSE_US);
+        reconcile_stats(live.sim.reconcile, &stats);
     }
+    assert_true(stats.turns >= turns);
     pthread_mutex_unlock(&live.backends);
     for (int i = 0; i < PATIENCE_S * (1000000 / PAUSE_US) && sim_has_cluster(&live.sim, &cluster); i++)
         usleep(PAUSE_US);

@@ -20,13 +20,6 @@ static bool read_number(const char *text, double *ret_value)
     return true;
 }
 
-static void trim(char **text)
-{
-    *text += strspn(*text, " \t");
-    for (size_t len = strlen(*text); len > 0 && strchr(" \t\r", (*text)[len - 1]) != NULL;)
-        (*text)[--len] = '\0';
-}
-
 /* --- sdiag -------------------------------------------------------------------------------------------------------- */
 
 enum section { SERVER, MAIN, BACKFILL, RPC, USER_RPC, OTHER };
@@ -76,8 +69,8 @@ static void diag_line(struct slurm_metrics *metrics, enum section section, char 
     if (value == NULL)
         return;
     *value++ = '\0';
-    trim(&line);
-    trim(&value);
+    line = text_trim(line);
+    value = text_trim(value);
     for (size_t i = 0; i < ARRAY_LEN(diag_lines); i++)
         if (diag_lines[i].section == section && strcmp(diag_lines[i].key, line) == 0 && read_number(value, &number))
             slurm_metrics_set(metrics, diag_lines[i].metric, "", number);
@@ -136,7 +129,7 @@ static char *take_field(char **at)
     size_t len = strcspn(field, "|");
     *at = field[len] == '\0' ? NULL : field + len + 1;
     field[len] = '\0';
-    trim(&field);
+    field = text_trim(field);
     return field;
 }
 

@@ -17,7 +17,7 @@ before(async () => {
   world.allowAutoResume();
   // Four nodes are at work from the start, and the fifth is free; the last job gets the nodes of the first one that has ended.
   undisturbed = await train('undisturbed');
-  hangs = await train('hangs', { rule: 20, wrong: 'hang 1 20' });
+  hangs = await train('hangs', { rule: 45, wrong: 'hang 1 20' });
   loses = await train('lost', { srun: '--auto-resume=1', wrong: 'hang 1 20' });
 });
 after(() => world?.end());

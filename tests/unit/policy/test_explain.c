@@ -117,9 +117,11 @@ static void other_tables_are_named(void **state)
     autofree char *text = policy_explain(NULL, &d, &v, 1, "gpu-7");
     assert_says(text, "Decided by fault table 2026-06-01.1");
     assert_says(text, "the agent has 2026-01-01.1");
-    text_copy_cut(v.source, sizeof(v.source), VERDICT_SOURCE_REPORT); /* a person has no table */
-    autofree char *reported = policy_explain(NULL, &d, &v, 1, "gpu-7");
-    assert_null(strstr(reported, "the agent has"));
+    for (size_t i = 0; i < 2; i++) { /* neither a person nor a provider has a table */
+        text_copy_cut(v.source, sizeof(v.source), i == 0 ? VERDICT_SOURCE_REPORT : VERDICT_SOURCE_PROVIDER);
+        autofree char *reported = policy_explain(NULL, &d, &v, 1, "gpu-7");
+        assert_null(strstr(reported, "the agent has"));
+    }
     assert_says(text, fault_table_version());
     struct verdict unknown = a_verdict(1, "xid.999", "");
     autofree char *other = policy_explain(NULL, &d, &unknown, 1, "gpu-7");
