@@ -98,7 +98,7 @@ static int apply_health(struct apply *a)
 {
     enum health was = a->row.health, is = a->item->health;
     struct ready_reason reason;
-    bool reworded = reconcile_ready_reason(a->item, &a->row, &reason);
+    bool reworded = reconcile_ready_reason(a->turn->r, a->item, &a->row, &reason);
     if (reworded) {
         a->row.attention = reason.attention;
         memcpy(a->row.reason, reason.text, sizeof(reason.text));
@@ -574,7 +574,7 @@ static int adopt_operation(struct apply *a)
     return 0;
 }
 
-bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
+bool reconcile_item_is_quiet(const struct reconcile *r, const struct decide_item *item, int64_t now)
 {
     const struct rnode *node = item->node;
     bool unheard = item->health == HEALTH_UNKNOWN && reconcile_is_unheard(&item->row, &item->live);
@@ -582,7 +582,7 @@ bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now)
     return node->op == NULL && item->row.state == NODE_STATE_READY && !item->fresh && node->notes == 0 &&
            !(is_given_back(item) && says_nothing(item)) && !reconcile_approval_is_open(&item->approval, now) &&
            node->group->cluster->state != CLUSTER_STATE_DELETING && (item->health == item->row.health || unheard) &&
-           !reconcile_ready_reason(item, &item->row, &reason);
+           !reconcile_ready_reason(r, item, &item->row, &reason);
 }
 
 /* More evidence that costs nothing can then change nothing. */

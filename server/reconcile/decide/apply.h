@@ -6,11 +6,12 @@
 #include <stdint.h>
 
 struct decide_item;
+struct reconcile;
 struct turn;
 
 /* Inside the transaction. */
 int reconcile_apply(struct turn *turn);
 /* Nothing of the item needs the store: most looks at evidence that costs no node end so. */
-bool reconcile_item_is_quiet(const struct decide_item *item, int64_t now);
+bool reconcile_item_is_quiet(const struct reconcile *r, const struct decide_item *item, int64_t now);
 
 #endif

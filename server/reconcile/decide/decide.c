@@ -650,7 +650,7 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     reconcile_alike_tell(r, group, &plan);
     for (size_t i = 0; i < count; i++) {
         items[i].health = policy_health(&snapshot, &views[i]);
-        items[i].quiet = reconcile_item_is_quiet(&items[i], now);
+        items[i].quiet = reconcile_item_is_quiet(r, &items[i], now);
         reconcile_suspected(r, items[i].node, policy_suspected_at(&views[i], now));
     }
     note_breaker(batch, group, &plan);

@@ -56,12 +56,14 @@ static bool is_kept_out(const struct rnode *node)
 }
 
 /* True when the row's reason says what cannot be known anew yet: the snapshot is older than our own last change or there is
- * none, or the agent was not heard since we started. */
-static bool reason_still_stands(const struct rnode *node, const struct node *row, const struct fleet_view *live)
+ * none, the scheduler is away, or the agent was not heard since we started. */
+static bool reason_still_stands(const struct reconcile *r, const struct rnode *node, const struct node *row,
+                                const struct fleet_view *live)
 {
-    bool unseen = reconcile_node_has_scheduler(node) && node->seen_seq <= node->touched_seq;
-    return (unseen && (row->attention == ATTENTION_HELD || row->attention == ATTENTION_DOWNED ||
-                       row->attention == ATTENTION_KEPT_OUT)) ||
+    bool has_scheduler = reconcile_node_has_scheduler(node),
+         unseen = has_scheduler && node->seen_seq <= node->touched_seq;
+    return (unseen && (row->attention == ATTENTION_HELD || row->attention == ATTENTION_KEPT_OUT)) ||
+           (has_scheduler && !reconcile_sees(r, node) && row->attention == ATTENTION_DOWNED) ||
            (!node->lost && (node->silent_since > 0 || reconcile_is_unheard(row, live)) &&
             row->attention == ATTENTION_UNHEARD);
 }
@@ -157,7 +159,8 @@ static enum attention say_attention(const struct decide_item *item, char ret_rea
     return ATTENTION_KEPT_OUT;
 }
 
-bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, struct ready_reason *ret_reason)
+bool reconcile_ready_reason(const struct reconcile *r, const struct decide_item *item, const struct node *row,
+                            struct ready_reason *ret_reason)
 {
     const struct rnode *node = item->node;
     *ret_reason = (struct ready_reason){.attention = ATTENTION_HELD};
@@ -165,7 +168,7 @@ bool reconcile_ready_reason(const struct decide_item *item, const struct node *r
         return false;
     if (is_held_by_person(node))
         say_held(node, ret_reason->text);
-    else if (reason_still_stands(node, row, &item->live))
+    else if (reason_still_stands(r, node, row, &item->live))
         return false;
     else
         ret_reason->attention = say_attention(item, ret_reason->text);

@@ -6,6 +6,7 @@
 
 struct decide_item;
 struct fleet_view;
+struct reconcile;
 
 struct ready_reason {
     enum attention attention; /* NONE: the text is "" */
@@ -13,7 +14,8 @@ struct ready_reason {
 };
 
 /* A node in service has a reason only when people have to know something about it. True when it is not the row's. */
-bool reconcile_ready_reason(const struct decide_item *item, const struct node *row, struct ready_reason *ret_reason);
+bool reconcile_ready_reason(const struct reconcile *r, const struct decide_item *item, const struct node *row,
+                            struct ready_reason *ret_reason);
 /* Nothing is done, and a person has to know. */
 bool reconcile_is_for_people(const struct decision *d);
 /* Nothing was heard since we started, and that is not long ago: what was known before still stands. */
