@@ -286,13 +286,33 @@ static void elsewhere(struct sim *sim)
     }
 }
 
+/* The provider plans something for a machine, moves its date, or says it no more. */
+static void plan(struct sim *sim)
+{
+    struct fake_provider *provider = &sim->provider;
+    const struct fake_instance *instance = fake_provider_of_node(provider, any_node(sim));
+    int64_t due_at = clock_wall_ms(&sim->clock) + (int64_t)draw(sim, 20) * MS_PER_MIN;
+    uint32_t what = draw(sim, 4);
+    if (provider->notice_count > 0 && what == 0) {
+        provider->notices[0] = provider->notices[--provider->notice_count];
+    } else if (provider->notice_count > 0 && what == 1) {
+        provider->notices[draw(sim, (uint32_t)provider->notice_count)].due_at = due_at;
+    } else if (instance != NULL && provider->notice_count < (int)ARRAY_LEN(provider->notices)) {
+        struct provider_notice *notice = &provider->notices[provider->notice_count++];
+        *notice = (struct provider_notice){.kind = (enum provider_notice_kind)draw(sim, PROVIDER_NOTICE_DEGRADED + 1),
+                                           .due_at = draw(sim, 4) == 0 ? 0 : due_at};
+        snprintf(notice->id, sizeof(notice->id), "event-%" PRIu64, sim->turns);
+        snprintf(notice->instance_id, sizeof(notice->instance_id), "%s", instance->id);
+    }
+}
+
 static void something(struct sim *sim)
 {
     if (sim->other_nodes > 0 && draw(sim, 3) == 0)
         elsewhere(sim);
-    static void (*const happenings[])(struct sim *) = {fault,        fault,      fault, machine,    backends,
-                                                       slurm_person, api_person, death, bad_disk,   clock_jump,
-                                                       dark_switch,  answer,     wire,  maintenance};
+    static void (*const happenings[])(struct sim *) = {fault,        fault,      fault, machine,     backends,
+                                                       slurm_person, api_person, death, bad_disk,    clock_jump,
+                                                       dark_switch,  answer,     wire,  maintenance, plan};
     happenings[draw(sim, ARRAY_LEN(happenings))](sim);
 }
 
@@ -312,6 +332,7 @@ static void clear_up(struct sim *sim)
         if (sim->other.nodes[i].out && strcmp(sim->other.nodes[i].user, "alice") == 0)
             fake_scheduler_resume_by_hand(&sim->other, sim->other.nodes[i].name);
     sim->scheduler.down = sim->provider.full = sim->provider.failed_to_provision = false;
+    sim->provider.notice_count = 0;
     for (int i = 0; i < sim->provider.count; i++) {
         struct fake_instance *instance = &sim->provider.instances[i];
         instance->muted = instance->hangs = false;
@@ -565,6 +586,8 @@ static void make_with(struct sim *start, int nodes, int others, const char *spec
     settings->observe_interval_ms = 10 * MS_PER_S;
     settings->policy.breaker_window_ms = settings->policy.breaker_close_after_ms = REST_MS;
     settings->policy.unreachable_after_ms = 75 * MS_PER_S; /* within a short storm, too */
+    settings->policy.notice_lead_ms = 2 * MS_PER_MIN;
+    start->provider.says = true;
     start->beat_ms = 20 * MS_PER_S;
     settings->reboot_agent_ms = settings->reboot_ssh_ms = settings->reboot_bmc_ms = 2 * MS_PER_MIN;
     settings->reboot_provider_ms = 5 * MS_PER_MIN;
