@@ -2,7 +2,7 @@
 # 2,000 inputs made of them, the same ones each time, for a check that finds something new by chance says nothing of the change it checks.
 #
 # A target is tests/fuzz/fuzz_<x>.c with seeds in tests/fuzz/corpus/<x>/; its line "// ROOMS: base model" says what it
-# links, the pure rooms when there is none. It may stand in for functions of these rooms: what it defines itself is taken
+# links, the pure rooms when there is none; server brings policy and db. It may stand in for functions of these rooms: what it defines itself is taken
 # instead. Needs clang and libclang-rt-dev.
 FUZZ ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
@@ -17,7 +17,8 @@ fuzz-check:
 	@tests/fuzz/run --replay $(SANITIZED_BUILD) $(FUZZ_PROGRAMS)
 
 # From here on: inside of sanitized_make, where BUILD and the flags are those of fuzzing.
-fuzz_rooms = $(or $(shell sed -n 's|^// ROOMS: *||p' tests/fuzz/fuzz_$(1).c),base model policy)
+fuzz_named = $(or $(shell sed -n 's|^// ROOMS: *||p' tests/fuzz/fuzz_$(1).c),base model policy)
+fuzz_rooms = $(sort $(call fuzz_named,$(1)) $(if $(filter server,$(call fuzz_named,$(1))),policy db)) # the server needs both
 fuzz-build: $(FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%)
 
 define fuzz_rule
