@@ -9,9 +9,11 @@ static const char SQL_SET_DUE[] = "UPDATE provider_notice SET due_at = ? WHERE v
 static const char SQL_DUE[] = "SELECT due_at FROM provider_notice WHERE verdict_id = ?";
 static const char SQL_FIND[] = "SELECT verdict_id, due_at FROM provider_notice "
                                "WHERE provider = ? AND notice = ? AND instance_id = ? AND boot_id = ?";
-static const char SQL_LIST_OPEN[] =
+static const char SQL_DELETE[] = "DELETE FROM provider_notice WHERE verdict_id = ?";
+static const char SQL_LIST_PENDING[] =
     "SELECT n.verdict_id, n.provider, n.notice, n.instance_id, n.boot_id, n.due_at FROM provider_notice n "
-    "JOIN verdict v ON v.id = n.verdict_id WHERE n.provider = ? AND v.state = 'open' ORDER BY n.verdict_id";
+    "JOIN verdict v ON v.id = n.verdict_id WHERE n.provider = ? AND (v.state = 'open' OR n.boot_id <> '') "
+    "ORDER BY n.verdict_id";
 
 int db_notice_insert(struct db_tx *tx, const struct notice *notice)
 {
@@ -33,6 +35,11 @@ int db_notice_set_due(struct db_tx *tx, int64_t verdict_id, int64_t due_at)
     db_bind_i64(&q, due_at);
     db_bind_i64(&q, verdict_id);
     return db_query_hit(&q);
+}
+
+int db_notice_delete(struct db_tx *tx, int64_t verdict_id)
+{
+    return db_hit_i64(tx, SQL_DELETE, verdict_id);
 }
 
 int db_notice_due(struct db_tx *tx, int64_t verdict_id, int64_t *ret_due_at)
@@ -73,11 +80,11 @@ static void notice_read(struct db_query *q, void *row)
     notice->due_at = db_get_i64(q);
 }
 
-int db_notice_list_open(struct db_tx *tx, const char *provider, db_row_fn fn, void *arg)
+int db_notice_list_pending(struct db_tx *tx, const char *provider, db_row_fn fn, void *arg)
 {
     struct notice notice;
     auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_LIST_OPEN);
+    db_query_open(&q, tx, SQL_LIST_PENDING);
     db_bind_text(&q, provider);
     return db_query_walk(&q, notice_read, &notice, fn, arg);
 }

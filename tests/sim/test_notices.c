@@ -13,12 +13,17 @@ static struct provider_notice *say(struct sim *sim, const char *node, enum provi
     return notice;
 }
 
-static void open_saying(struct sim *sim, uint64_t seed, int nodes)
+static void open_with(struct sim *sim, uint64_t seed, int nodes, enum node_recovery recovery)
 {
     sim_open(sim, seed, true);
     sim->provider.says = true;
     sim_crash(sim); /* the next hpd has a provider that says what it plans */
-    sim_create(sim, nodes, NODE_RECOVERY_AUTOMATIC);
+    sim_create(sim, nodes, recovery);
+}
+
+static void open_saying(struct sim *sim, uint64_t seed, int nodes)
+{
+    open_with(sim, seed, nodes, NODE_RECOVERY_AUTOMATIC);
 }
 
 static void a_machine_that_goes_on_a_date_is_replaced_before(void **state)
@@ -103,12 +108,67 @@ static void what_is_withdrawn_is_over(void **state)
     assert_false(there->out);
     assert_int_equal(there->evictions, 0);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over: fake says it no more"), 1);
-    /* the same again is new, and so is a fault: nobody stopped anything */
-    sim.provider.notice_count = 0;
-    snprintf(say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, 0)->id, NOTICE_ID_MAX_BYTES, "another");
+    /* the same again, under its id and its date, is new: nobody stopped anything */
+    sim.provider.notice_count = 1;
+    assert_string_equal(notice->id, "event-1");
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_true(there->out);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "provider.retirement gpu-1: fake: planned work at"),
+                     2);
     there->jobs = 0;
     sim_run(&sim, 30 * MS_PER_MIN);
     assert_int_equal(sim.provider.launches, 4);
+    sim_close(&sim);
+}
+
+/* EC2 has one id for it, however often the host is impaired; and so it is after one answer that says that all is fine. */
+static void a_host_that_is_impaired_again_is_replaced(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 327, 3);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    there->jobs = 1;
+    struct provider_notice *notice = say(&sim, "gpu-1", PROVIDER_NOTICE_DEGRADED, 0);
+    snprintf(notice->id, sizeof(notice->id), "system-status");
+    for (int i = 1; i <= 3; i++) {
+        sim.provider.notice_count = 1;
+        sim_run(&sim, 10 * MS_PER_MIN);
+        assert_true(there->out);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "provider.degraded gpu-1: fake: planned work"),
+                         i);
+        sim.provider.notice_count = 0;
+        sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+        assert_false(there->out);
+    }
+    assert_int_equal(there->evictions, 0);
+    assert_int_equal(sim.provider.launches, 3);
+    sim.provider.notice_count = 1;
+    there->jobs = 0;
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.launches, 4);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_MIN);
+    sim_close(&sim);
+}
+
+/* A person's word stands for as long as the provider says the same; what it says again after it was over is new. */
+static void what_a_person_gave_back_counts_when_it_comes_again(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_with(&sim, 328, 3, NODE_RECOVERY_NONE);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    say(&sim, "gpu-1", PROVIDER_NOTICE_DEGRADED, 0);
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, 10 * MS_PER_MIN);
+    fake_scheduler_resume_by_hand(&sim.scheduler, "gpu-1");
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_false(there->out);
+    sim.provider.notice_count = 0;
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over"), 0);
+    sim.provider.notice_count = 1;
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, 10 * MS_PER_MIN);
     sim_close(&sim);
 }
 
@@ -157,6 +217,8 @@ int main(void)
         cmocka_unit_test(one_that_is_idle_is_replaced_at_once),
         cmocka_unit_test(a_planned_reboot_is_done_once_and_before),
         cmocka_unit_test(what_is_withdrawn_is_over),
+        cmocka_unit_test(a_host_that_is_impaired_again_is_replaced),
+        cmocka_unit_test(what_a_person_gave_back_counts_when_it_comes_again),
         cmocka_unit_test(a_date_that_comes_nearer_counts),
         cmocka_unit_test(planned_work_opens_no_breaker),
     };

@@ -3,7 +3,9 @@
  * the source "provider", so that the policy weighs it as it weighs what agents see; beside it stands the date.
  *
  * A provider says all that it has to say each time. So what was said and is said no more is over: its verdict is resolved, and the repair
- * that was begun for it ends while it has touched nothing. What is said of a machine that fills no slot is left alone.
+ * that was begun for it ends while it has touched nothing. Its row is deleted, so that the same is new when it is said again: an
+ * impaired host of EC2 always has the same id. Only the row of a planned reboot that was answered stays, because a provider may see
+ * the boot late. What is said of a machine that fills no slot is left alone.
  */
 #include "server/service/provider/notice.h"
 
@@ -15,6 +17,7 @@
 #include "policy/policy.h"
 #include "server/service/private.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,7 +118,8 @@ static void make_verdict(const struct taking *taking, const struct place *place,
                               .first_at = taking->now_ms,
                               .last_at = taking->now_ms,
                               .received_at = taking->now_ms};
-    autofree char *key = own_printf("%s/%s/%s/%s", row->provider, row->id, row->instance_id, row->boot_id);
+    autofree char *key = own_printf("%s/%s/%s/%s/%" PRId64, row->provider, row->id, row->instance_id, row->boot_id,
+                                    verdict.first_at); /* when it is said again, it is another verdict */
     id_sha256_hex(key, strlen(key), verdict.key);
     say_code(notice->kind, verdict.code);
     text_copy_cut(verdict.source, sizeof(verdict.source), VERDICT_SOURCE_PROVIDER);
@@ -223,7 +227,10 @@ static int end_one(struct db_tx *tx, struct taking *taking, const struct notice 
     const struct verdict *verdict = &change.verdict;
     int status = db_verdict_get_row(tx, notice->verdict_id, &change.verdict);
     if (status == 0)
-        status = db_verdict_resolve_between(tx, verdict->node_id, verdict->id - 1, verdict->id);
+        status = db_notice_delete(tx, verdict->id);
+    if (status != 0 || verdict->state != VERDICT_STATE_OPEN)
+        return status;
+    status = db_verdict_resolve_between(tx, verdict->node_id, verdict->id - 1, verdict->id);
     if (status == 0)
         status = place_find_row(tx, verdict->node_id, &change.place);
     /* A machine that was let go, or has booted since, is none of whom anything was withdrawn. */
@@ -239,7 +246,7 @@ static int end_one(struct db_tx *tx, struct taking *taking, const struct notice 
 static int end_others(struct db_tx *tx, struct taking *taking)
 {
     struct over over = {.taking = taking};
-    int status = db_notice_list_open(tx, taking->provider, take_over, &over);
+    int status = db_notice_list_pending(tx, taking->provider, take_over, &over);
     autofree struct notice *list = over.list;
     taking->needed |= over.count > 0;
     for (size_t i = 0; status == 0 && taking->writes && i < over.count; i++)
