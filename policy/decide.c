@@ -54,10 +54,15 @@ static enum fault_class fault_of(const struct finding *lead)
     return fault == FAULT_CLASS_APPLICATION && lead->rate_exceeded ? FAULT_CLASS_GPU : fault;
 }
 
+static bool is_finding_only_said(const struct policy_snapshot *snapshot, const struct finding *finding)
+{
+    enum repair_mode mode = snapshot->settings.modes[fault_of(finding)];
+    return mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND;
+}
+
 static bool is_only_said(const struct policy_snapshot *snapshot, const struct choice *choice)
 {
-    enum repair_mode mode = snapshot->settings.modes[fault_of(&choice->incident->lead)];
-    return mode == REPAIR_MODE_OBSERVE || mode == REPAIR_MODE_RECOMMEND;
+    return is_finding_only_said(snapshot, &choice->incident->lead);
 }
 
 static bool is_fault(const struct policy_outcome *outcome)
@@ -118,6 +123,19 @@ static bool is_before_hold(const struct policy_node *node, const struct choice *
            choice->incident->repair_at <= node->person_hold->at;
 }
 
+/* Nothing but what the provider has a date for asks for a repair of the device, as far as its mode lets that happen. */
+static bool is_sound_until_due(const struct policy_snapshot *snapshot, const struct folded *folded, const char *device)
+{
+    for (size_t i = 0; i < folded->finding_count; i++) {
+        const struct finding *finding = &folded->findings[i];
+        bool repairs = finding->action >= ACTION_CLASS_RESET && finding->action <= ACTION_CLASS_REPLACE;
+        if (repairs && !finding->dropped && finding->verdict->due_at == 0 &&
+            text_equal(finding->verdict->device, device) && !is_finding_only_said(snapshot, finding))
+            return false;
+    }
+    return true;
+}
+
 static bool choose(const struct policy_snapshot *snapshot, const struct policy_node *node, const struct folded *folded,
                    struct choice *ret_choice, struct choice *ret_before_hold)
 {
@@ -137,7 +155,9 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         const struct finding *lead = &choice.incident->lead;
         int said = is_only_said(snapshot, &choice);
         choice.jobs = policy_jobs(&snapshot->settings, fault_of(lead), lead->urgency);
-        choice.jobs = policy_jobs_until(&snapshot->settings, choice.jobs, choice.incident->due_at, snapshot->now_ms);
+        bool sound = is_sound_until_due(snapshot, folded, choice.incident->device);
+        choice.jobs =
+            policy_jobs_until(&snapshot->settings, choice.jobs, choice.incident->due_at, sound, snapshot->now_ms);
         if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said])))
             jobs[said] = choice.jobs;
         repaired[said] = repaired[said] || repairs;

@@ -207,9 +207,9 @@ struct policy_jobs {
 };
 /* For a fault of this class whose row asks for that urgency. */
 struct policy_jobs policy_jobs(const struct policy_settings *settings, enum fault_class fault, enum urgency urgency);
-/* The same with a date of the provider; due_at 0: there is none. */
+/* The same with a date of the provider; due_at 0: there is none. sound: nothing else asks for a repair, so the date may also give jobs longer. */
 struct policy_jobs policy_jobs_until(const struct policy_settings *settings, struct policy_jobs jobs, int64_t due_at,
-                                     int64_t now_ms);
+                                     bool sound, int64_t now_ms);
 /* Of several faults the shortest wait counts. */
 bool policy_jobs_are_shorter(const struct policy_jobs *a, const struct policy_jobs *b);
 void policy_jobs_put(const struct policy_jobs *jobs, struct decision *decision);

@@ -1,7 +1,7 @@
 /*
  * What the jobs of a node may do before it is repaired: the fault's row says whether the device is lost to them, and the policy
- * says by class of fault whether that is gone by. The wait is always finite. Where the provider names a date the machine is sound until then: jobs
- * that are waited for have until a while before it, and those that give way later do so by then.
+ * says by class of fault whether that is gone by. The wait is always finite. Where the provider names a date the jobs give way a while before it.
+ * A machine that has nothing but dates is sound until then, so jobs that are waited for have until that time, however far it is.
  */
 #include "policy/evaluate.h"
 
@@ -21,14 +21,14 @@ struct policy_jobs policy_jobs(const struct policy_settings *settings, enum faul
 }
 
 struct policy_jobs policy_jobs_until(const struct policy_settings *settings, struct policy_jobs jobs, int64_t due_at,
-                                     int64_t now_ms)
+                                     bool sound, int64_t now_ms)
 {
     int64_t left = due_at - settings->notice_lead_ms - now_ms;
     if (due_at == 0 || jobs.urgency == URGENCY_NOW)
         return jobs;
     if (left <= 0)
         return (struct policy_jobs){.urgency = URGENCY_NOW};
-    if (jobs.signal == JOB_SIGNAL_NONE || left < jobs.wait_ms)
+    if (left < jobs.wait_ms || (sound && jobs.signal == JOB_SIGNAL_NONE))
         jobs.wait_ms = left;
     return jobs;
 }

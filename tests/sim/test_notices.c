@@ -193,6 +193,37 @@ static void a_date_that_comes_nearer_counts(void **state)
     sim_close(&sim);
 }
 
+/* Jobs were given the time until the date of a machine that was sound. It is not any more. */
+static void a_machine_that_is_impaired_before_its_date_is_drained_sooner(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 329, 3);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    there->jobs = 1;
+    say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, clock_wall_ms(sim.provider.clock) + 14 * MS_PER_DAY);
+    sim_run(&sim, MS_PER_HOUR);
+    say(&sim, "gpu-1", PROVIDER_NOTICE_MAINTENANCE, clock_wall_ms(sim.provider.clock) + 20 * MS_PER_DAY);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_true(there->out);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 0);
+    say(&sim, "gpu-1", PROVIDER_NOTICE_DEGRADED, 0);
+    for (int i = 0; i < 30 * 60;
+         i++) { /* the repair is weighed anew, and the node is never back in service meanwhile */
+        sim_run(&sim, MS_PER_S);
+        assert_true(there->out);
+    }
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 1);
+    sim_run(&sim, 150 * MS_PER_MIN);
+    assert_true(there->out);
+    assert_int_equal(there->evictions, 0);
+    sim_run(&sim, 90 * MS_PER_MIN);
+    assert_int_equal(there->evictions, 1);
+    assert_int_equal(sim.provider.launches, 4);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
+    sim_close(&sim);
+}
+
 /* Planned work on most of a group says nothing about its nodes: the budget paces it, and a fault is repaired beside it. */
 static void planned_work_opens_no_breaker(void **state)
 {
@@ -220,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_host_that_is_impaired_again_is_replaced),
         cmocka_unit_test(what_a_person_gave_back_counts_when_it_comes_again),
         cmocka_unit_test(a_date_that_comes_nearer_counts),
+        cmocka_unit_test(a_machine_that_is_impaired_before_its_date_is_drained_sooner),
         cmocka_unit_test(planned_work_opens_no_breaker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

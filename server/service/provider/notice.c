@@ -72,19 +72,45 @@ static int say_change(struct db_tx *tx, struct taking *taking, const struct chan
                        change->place.node.name, message);
 }
 
+/* The repair that is at work for a fault and may still be cancelled. NOT_FOUND. */
+static int find_repair(struct db_tx *tx, const struct place *place, struct operation *ret_operation)
+{
+    int status = db_operation_active(tx, place->node.id, ret_operation);
+    if (status != 0)
+        return status;
+    bool open = ret_operation->cause == OPERATION_CAUSE_FAULT && !ret_operation->cancel_asked &&
+                !operation_is_past_return(ret_operation);
+    return open ? 0 : STATUS_NOT_FOUND;
+}
+
+static int cancel(struct db_tx *tx, struct operation *operation, const char *why)
+{
+    operation->cancel_asked = true;
+    text_copy_cut(operation->error, sizeof(operation->error), why);
+    return db_operation_update(tx, operation);
+}
+
 /* Nobody stopped it: what else is against the node is weighed anew. */
 static int cancel_repair(struct db_tx *tx, const struct place *place, const char *code, const char *why)
 {
     struct operation operation;
-    int status = db_operation_active(tx, place->node.id, &operation);
+    int status = find_repair(tx, place, &operation);
     if (status != 0)
         return status == STATUS_NOT_FOUND ? 0 : status;
-    if (operation.cause != OPERATION_CAUSE_FAULT || !text_equal(operation.code, code) || operation.cancel_asked ||
-        operation_is_past_return(&operation))
+    return text_equal(operation.code, code) ? cancel(tx, &operation, why) : 0;
+}
+
+/* The jobs of a machine that was sound have until its date. What is announced beside it may give them less. */
+static int cancel_later_repair(struct db_tx *tx, const struct place *place, const struct provider_notice *notice)
+{
+    struct operation operation;
+    int status = find_repair(tx, place, &operation);
+    if (status != 0)
+        return status == STATUS_NOT_FOUND ? 0 : status;
+    bool later = notice->due_at == 0 || notice->due_at < operation.created_at + operation.job_wait_ms;
+    if (!later || operation.job_wait_ms == 0 || !text_starts_with(operation.code, VERDICT_SOURCE_PROVIDER "."))
         return 0;
-    operation.cancel_asked = true;
-    text_copy_cut(operation.error, sizeof(operation.error), why);
-    return db_operation_update(tx, &operation);
+    return cancel(tx, &operation, "the provider announces more of the machine");
 }
 
 /* --- what it says -------------------------------------------------------------------------------------------- */
@@ -146,6 +172,8 @@ static int add_new(struct db_tx *tx, struct taking *taking, struct change *chang
     row->verdict_id = change->verdict.id;
     row->due_at = notice->due_at;
     status = db_notice_insert(tx, row);
+    if (status == 0)
+        status = cancel_later_repair(tx, &change->place, notice);
     return status < 0 ? status
                       : say_change(tx, taking, change, EVENT_LEVEL_WARN, ": %s%s", change->verdict.raw_line,
                                    say_date(notice->due_at, date));
