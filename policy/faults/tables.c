@@ -28,7 +28,7 @@
 #define HOUR_MS INT64_C(3600000)
 
 /* Raised with every change of a .def file; agents send it with each verdict. */
-#define TABLE_VERSION "2026-11-28.2"
+#define TABLE_VERSION "2026-11-28.3"
 
 /* Columns: the rate fills five fields, folding four. */
 #define NEVER 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_IGNORE
