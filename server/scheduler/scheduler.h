@@ -5,7 +5,8 @@
  * Every call has a deadline and may be repeated: the request is "the node is cordoned so", not "cordon the node". A backend
  * touches only what is ours: cordon answers CONFLICT when somebody else holds the node, uncordon answers CONFLICT when the cordon
  * there is no longer ours. Calls block; they run on the executor's threads. A backend that does not answer is UNAVAILABLE or
- * TIMEOUT; one that answers nonsense is BACKEND. error has SCHEDULER_ERROR_MAX bytes and is written on failure.
+ * TIMEOUT; one that answers nonsense is BACKEND. DENIED is for a right that our user lacks there, and that a person has to grant: a repair
+ * waits for it; any other refusal is BACKEND. error has SCHEDULER_ERROR_MAX bytes and is written on failure.
  */
 #ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H

@@ -38,7 +38,7 @@ static void a_right_that_is_missing_is_waited_for(void **state)
             sim_run(&sim, MS_PER_S);
         sim.scheduler.denies = true;
         autofree char *said =
-            own_printf("%s waits until the scheduler grants a right: User hpd cannot change node", cases[i].step);
+            own_printf("%s waits for a right in the scheduler: User hpd cannot change node", cases[i].step);
         sim_run(&sim, 2 * MS_PER_HOUR);
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, said), 1);
         sim_crash(&sim);
@@ -53,10 +53,34 @@ static void a_right_that_is_missing_is_waited_for(void **state)
     }
 }
 
+/* As of an admission webhook: it may never pass, so a person is to look at it. */
+static void another_refusal_has_a_deadline(void **state)
+{
+    static int (*const from[])(struct sim * sim) = {NULL, cordons, reboots};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(from); i++) {
+        struct sim sim;
+        sim_open(&sim, 43, true);
+        sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+        sim_run(&sim, MS_PER_MIN);
+        fake_scheduler_find(&sim.scheduler, "gpu-1")->jobs = 1;
+        sim.scheduler.refuses = from[i] == NULL;
+        sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+        for (int n = 0; n < 7200 && from[i] != NULL && from[i](&sim) == 0; n++)
+            sim_run(&sim, MS_PER_S);
+        sim.scheduler.refuses = true;
+        sim_run(&sim, 6 * MS_PER_HOUR);
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_STEP, "waits for a right"), 0);
+        assert_true(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_FAILED, "denied the request") > 0);
+        sim_close(&sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_that_is_missing_is_waited_for),
+        cmocka_unit_test(another_refusal_has_a_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

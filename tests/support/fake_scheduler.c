@@ -103,8 +103,12 @@ static int find(struct fake_scheduler *fake, const char *name, struct fake_sched
     if (status != 0)
         return status;
     if (fake->denies) {
-        snprintf(error, SCHEDULER_ERROR_MAX, "User hpd cannot change node");
+        snprintf(error, SCHEDULER_ERROR_MAX, "User hpd cannot change node, job %d", ++fake->refused);
         return STATUS_DENIED;
+    }
+    if (fake->refuses) {
+        snprintf(error, SCHEDULER_ERROR_MAX, "admission webhook denied the request");
+        return STATUS_BACKEND;
     }
     *ret_node = fake_scheduler_find(fake, name);
     if (*ret_node != NULL)

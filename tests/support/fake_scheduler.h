@@ -46,8 +46,10 @@ struct fake_scheduler {
     int count;
     struct fake_partition partitions[FAKE_PARTITIONS_MAX];
     int partition_count;
-    bool down;   /* nothing answers */
-    bool denies; /* nothing may be done to a node */
+    bool down;    /* nothing answers */
+    bool denies;  /* nothing may be done to a node, and each refusal names another job */
+    int refused;  /* how often that was said */
+    bool refuses; /* likewise, and nobody lacks a right */
     int64_t observed, governed;
     struct fake_outcome *outcome;
     const struct clock *clock; /* of reasons; NULL: it does not say when they were given */

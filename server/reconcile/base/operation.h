@@ -19,6 +19,7 @@ struct rop_scratch {
     int64_t undo_until;   /* cancelled: the mark is taken back until then */
     int64_t described_at; /* the provider was asked about the instance then */
     uint64_t jobs_hash;   /* the jobs that were written into the timeline last */
+    uint64_t right_hash;  /* the missing right that was */
     int failures;         /* of the present step, one after the other */
     int reboot_sent;      /* the try of a reboot that this process has sent last */
     bool lives_on_nobody; /* no job of the node lives on without it, or none did in time */

@@ -6,6 +6,7 @@
  * retried with growing pauses until the step's deadline; then the operation has failed and says what to do.
  */
 #include "server/reconcile/operation/operate.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "db/node.h"
 #include "db/operation.h"
@@ -396,7 +397,8 @@ static void step_send(struct work *w)
     work_step_store(w, w->step);
 }
 
-/* The scheduler denied what the step needs. A deletion goes on without it, but for the scheduler's own object of the machine. */
+/* The scheduler says that our user lacks a right (DENIED); any other refusal has the step's deadline. A deletion goes on without the right,
+ * but for the scheduler's own object of the machine. */
 static bool lacks_right(const struct work *w, const struct rcall *call)
 {
     switch (call->kind) {
@@ -412,12 +414,24 @@ static bool lacks_right(const struct work *w, const struct rcall *call)
     }
 }
 
+/* The sentence without its digits: Slurm names the job that it was asked about. */
+static uint64_t hash_right(const char *said)
+{
+    uint64_t hash = HASH_BASIS;
+    for (; *said != '\0'; said++)
+        if (*said < '0' || *said > '9')
+            hash = hash_number(hash, (unsigned char)*said);
+    return hash;
+}
+
 /* Only a person can give it: the step waits, its time does not count, and the timeline says once what is missing. */
 static enum step_result await_right(struct work *w, const struct rcall *call)
 {
-    work_say(w, "waits until the scheduler grants a right: %s", call->error);
-    if (!text_equal(w->detail, w->step->detail))
+    work_say(w, "waits for a right in the scheduler: %s", call->error);
+    uint64_t right = hash_right(w->detail);
+    if (right != w->scratch.right_hash && right != hash_right(w->step->detail))
         work_event(w, EVENT_LEVEL_ERROR, EVENT_KIND_OPERATION_STEP, "%s %s", step_kind_text(w->step->kind), w->detail);
+    w->scratch.right_hash = right;
     if (w->scratch.failures == 0)
         w->scratch.failures = 1; /* it was said */
     give_time(w);

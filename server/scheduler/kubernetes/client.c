@@ -186,9 +186,6 @@ static int status_of_http(int http_status)
     case 415:
     case 422:
         return STATUS_INVALID;
-    case 401:
-    case 403:
-        return STATUS_DENIED;
     case 404:
         return STATUS_NOT_FOUND;
     case 409:
@@ -202,12 +199,16 @@ static int status_of_http(int http_status)
     }
 }
 
-/* 'pods "x" is forbidden: User "hpd" cannot create resource "pods/eviction" in …': from the user on, as a name may fill the sentence. */
-static int denied(struct kube_call *call, const char *said)
+/* 'pods "x" is forbidden: User "hpd" cannot create resource "pods/eviction" in …': from the user on, as a name may fill the sentence.
+ * NULL: the user has the right. An admission webhook or a policy refuses with 403, too, in words of its own. */
+static const char *missing_right(int http_status, const char *said)
 {
-    const char *user = strstr(said, " is forbidden: User ");
-    return kube_call_fail(call, STATUS_DENIED, KUBE_RIGHT_MISSING "%.200s",
-                          user != NULL ? user + strlen(" is forbidden: ") : said);
+    static const char forbidden[] = "forbidden: ";
+    const char *why = said == NULL || http_status != 403 ? NULL : strstr(said, forbidden);
+    if (why == NULL || text_starts_with(said, "admission webhook "))
+        return NULL;
+    why += strlen(forbidden);
+    return text_starts_with(why, "User ") && strstr(why, " cannot ") != NULL ? why : NULL;
 }
 
 /* The server's own sentence, which names who may not do what. */
@@ -218,8 +219,9 @@ static int refused(struct kube_call *call, const struct kube_request *request, c
     const char *said = NULL;
     if (json_parse(reply->body, reply->len, REPLY_BYTES_MAX, &json, error) == 0)
         said = json_string_value(json_object_get(json, "message"));
-    if (reply->status == 403 && said != NULL && strstr(said, " cannot ") != NULL)
-        return denied(call, said);
+    const char *right = missing_right(reply->status, said);
+    if (right != NULL)
+        return kube_call_fail(call, STATUS_DENIED, KUBE_RIGHT_MISSING "%.200s", right);
     size_t path = strcspn(request->path, "?");
     return kube_call_fail(call, status_of_http(reply->status), "%s %.*s: HTTP %d: %.180s", request->method,
                           path < PATH_SHOWN_MAX ? (int)path : PATH_SHOWN_MAX, request->path, reply->status,

@@ -11,7 +11,7 @@
 #include "server/scheduler/scheduler.h"
 
 #define KUBE_FIELD_MANAGER "holdfast"
-#define KUBE_RIGHT_MISSING "HTTP 403, a right is missing: " /* then who cannot do what */
+#define KUBE_RIGHT_MISSING "HTTP 403: " /* then who cannot do what */
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
 #define KUBE_STRATEGIC_PATCH "application/strategic-merge-patch+json"
 
@@ -48,8 +48,9 @@ struct kube_request {
     const json_t *body;        /* NULL: none */
     bool once;                 /* 429 is an answer, not a pause: it is what a budget says */
 };
-/* 0 and the object answered. NOT_FOUND (404), CONFLICT (409), STALE (410), FULL (429), DENIED (401, 403), INVALID (400, 422),
- * UNAVAILABLE, TIMEOUT, TOO_LARGE, BACKEND, with a sentence. ret_json may be NULL. */
+/* 0 and the object answered. NOT_FOUND (404), CONFLICT (409), STALE (410), FULL (429), DENIED (our user lacks a right), INVALID (400,
+ * 422), UNAVAILABLE, TIMEOUT, TOO_LARGE, BACKEND (also 401, and 403 of an admission webhook or a policy), with a sentence. ret_json may
+ * be NULL. */
 int kube_ask(struct kube_call *call, const struct kube_request *request, json_t **ret_json);
 int kube_get(struct kube_call *call, const char *path, json_t **ret_json);
 /* The same where the answer is no JSON: any bytes, with a zero behind them. Caller frees. */

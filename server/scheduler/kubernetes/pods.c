@@ -139,13 +139,16 @@ static int end_one(struct kube_call *call, const struct kube_pod *pod, const cha
     return status == STATUS_NOT_FOUND || status == STATUS_CONFLICT ? 0 : status;
 }
 
-/* The first failure is answered; a right that is missing before any other, as it does not pass. */
+/* The first failure is answered; a right that is missing before any other, as it does not pass. hpd needs it in every namespace: the one
+ * of the first pod is left out, so that the sentence is the same for each. */
 static void keep_failure(int one, const char *said, int *status, char *ret_error)
 {
     if (one == 0 || (*status != 0 && (one != STATUS_DENIED || *status == STATUS_DENIED)))
         return;
+    const char *space = one == STATUS_DENIED ? strstr(said, " in the namespace ") : NULL;
+    size_t len = space != NULL ? (size_t)(space - said) : strlen(said);
     *status = one;
-    text_copy_cut(ret_error, SCHEDULER_ERROR_MAX, said);
+    snprintf(ret_error, SCHEDULER_ERROR_MAX, "%.*s", (int)len, said);
 }
 
 /* Each is tried, also after one that could not be. */

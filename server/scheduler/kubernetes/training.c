@@ -407,7 +407,7 @@ static int command(struct scheduler *s, const struct job_command *command, char 
     pthread_mutex_unlock(&s->lock);
     if (status == 0 && jobs != NULL)
         kube_cache_put(jobs, answer);
-    return status;
+    return call.http_status == 403 ? STATUS_DENIED : status; /* by a policy, too: the same command is refused again */
 }
 
 static int forget(struct scheduler *s, const struct workload_job *job, char *ret_error)

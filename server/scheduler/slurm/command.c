@@ -70,7 +70,6 @@ static int status_of(const char *said)
         {"Invalid job id", STATUS_NOT_FOUND},
         {"already finished", STATUS_NOT_FOUND},
         {"ermission denied", STATUS_DENIED},
-        {"Invalid user id", STATUS_DENIED},
         {"doesn't have privilege", STATUS_DENIED},
     };
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -154,8 +153,12 @@ static int run_there(struct slurm_call *call, const char *name, const char *cons
     if (status == STATUS_TIMEOUT)
         return slurm_call_fail(call, status, "%s did not end within %lld ms (%s); is slurmctld up, and munged?", name,
                                (long long)call->s->timeout_ms, error);
-    if (status != 0)
-        return slurm_call_fail(call, status == STATUS_IO ? STATUS_UNAVAILABLE : status, "%s", error);
+    if (status != 0) /* DENIED: the key is refused, which is no right in Slurm */
+        return slurm_call_fail(call,
+                               status == STATUS_IO       ? STATUS_UNAVAILABLE
+                               : status == STATUS_DENIED ? STATUS_BACKEND
+                                                         : status,
+                               "%s", error);
     if (ret_result->exit_code == TIMED_OUT)
         return too_late(call, name);
     if (ret_result->exit_code >= NOT_RUN && ret_result->exit_code <= NO_SUCH_PROGRAM)

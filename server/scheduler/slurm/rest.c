@@ -106,7 +106,7 @@ static int read_token(struct slurm_call *call, char **ret_token)
     struct stat stat_of;
     size_t len;
     if (stat(path, &stat_of) == 0 && (stat_of.st_mode & S_IRWXO) != 0)
-        return slurm_call_fail(call, STATUS_DENIED, "everybody may read %s, which holds a token: chmod o= it", path);
+        return slurm_call_fail(call, STATUS_BACKEND, "everybody may read %s, which holds a token: chmod o= it", path);
     int status = file_read(path, TOKEN_BYTES_MAX, &data, &len);
     if (status != 0)
         return slurm_call_fail(call, STATUS_UNAVAILABLE, "the token for slurmrestd cannot be read from %s: %s", path,
@@ -183,12 +183,12 @@ static int read_refusal(struct slurm_call *call, const struct request *request, 
 {
     const struct slurm_rest *rest = call->s->rest;
     if (reply->status == 401 && rest->token_file[0] == '\0')
-        return slurm_call_fail(call, STATUS_DENIED,
+        return slurm_call_fail(call, STATUS_BACKEND,
                                "slurmrestd at %s refuses us (HTTP 401): it wants a token (slurm.rest.tokenFile), or to "
                                "run as our user with rest_auth/local",
                                rest->name);
     if (reply->status == 401)
-        return slurm_call_fail(call, STATUS_DENIED,
+        return slurm_call_fail(call, STATUS_BACKEND,
                                "slurmrestd at %s refuses the token in %s (HTTP 401): write a new one there, made by "
                                "'scontrol token username=%s lifespan=…'",
                                rest->name, rest->token_file, rest->user);
@@ -241,7 +241,7 @@ static int tell_quarantine(struct slurm_call *call, int status, const char *said
         return slurm_call_fail(call, status, "slurmctld does not answer slurmrestd at %s (%s)", rest->name, said);
     int64_t end_ms = slurm_token_end(token);
     if (end_ms != 0 && end_ms <= clock_wall_ms(clock_system()))
-        return slurm_call_fail(call, STATUS_DENIED,
+        return slurm_call_fail(call, STATUS_BACKEND,
                                "the token in %s ran out at %s; write a new one there, made by 'scontrol token "
                                "username=%s lifespan=…'",
                                rest->token_file, clock_format(end_ms, ended), rest->user);
@@ -265,7 +265,7 @@ static int read_errors(struct slurm_call *call, const struct request *request, c
         own_printf("%.100s%s%.100s", error, error[0] != '\0' && description[0] != '\0' ? ": " : "", description);
     slurm_make_printable(said);
     if (number < 0 || number == ERROR_AUTH)
-        return tell_quarantine(call, number < 0 ? STATUS_UNAVAILABLE : STATUS_DENIED, said);
+        return tell_quarantine(call, number < 0 ? STATUS_UNAVAILABLE : STATUS_BACKEND, said);
     return slurm_call_fail(call, status_of_error(number, description), "slurmrestd at %s, %s: HTTP %d, %s",
                            call->s->rest->name, request->path, http_status, said[0] != '\0' ? said : "no reason given");
 }

@@ -231,6 +231,8 @@ static void test_too_many_requests(void **state)
     "a-name-of-a-pod-that-fills-the-whole-sentence-a-name-of-a-pod-that-fills-the-whole-sentence-"        \
     "a-name-of-a-pod-that-fills-the-whole-sentence-a-name-of-a-pod-that-fills-the-whole-sentence-a-name-" \
     "of-a-pod-that-fills-the-whole-sentence"
+#define SAID(text) .body = "{\"message\":\"" text "\"}"
+#define NO_RIGHT "forbidden: User 'h' cannot create resource 'pods/eviction'"
 
 static void test_answers(void **state)
 {
@@ -243,13 +245,12 @@ static void test_answers(void **state)
         {{.status = 200, .body = "<html>"}, STATUS_BACKEND, "cannot be read"},
         {{.status = 200, .body = ""}, STATUS_BACKEND, "cannot be read"},
         {{.status = 302, .head = "Location: http://127.0.0.1:1/\r\n", .body = ""}, STATUS_BACKEND, "HTTP 302"},
-        {{.status = 403, .body = "{\"message\":\"u cannot list\\nnodes\"}"}, STATUS_DENIED, "u cannot list"},
-        {{.status = 403,
-          .body = "{\"message\":\"pods \\\"" LONG "\\\" is forbidden: User \\\"h\\\" cannot create resource "
-                  "\\\"pods/eviction\\\"\"}"},
-         STATUS_DENIED,
-         "missing: User \"h\" cannot create resource \"pods/eviction\""},
-        {{.status = 403, .body = "{\"message\":\"node is under attack\"}"}, STATUS_DENIED, "under attack"},
+        {{.status = 403, SAID("u cannot list\\nnodes")}, STATUS_BACKEND, "u cannot list"},
+        {{.status = 403, SAID("pods '" LONG "' is " NO_RIGHT)}, STATUS_DENIED, "HTTP 403: User 'h' cannot"},
+        {{.status = 403, SAID(NO_RIGHT)}, STATUS_DENIED, "HTTP 403: User 'h' cannot create"},
+        {{.status = 403, SAID("node is under attack")}, STATUS_BACKEND, "under attack"},
+        {{.status = 403, SAID("admission webhook 'a' denied it: p is " NO_RIGHT)}, STATUS_BACKEND, "denied it"},
+        {{.status = 403, SAID("p is forbidden: Policy 'a' denied: User h cannot")}, STATUS_BACKEND, "Policy"},
         {{.status = 404, .body = "{\"message\":7}"}, STATUS_NOT_FOUND, "HTTP 404"},
         {{.status = 409, .body = "{}"}, STATUS_CONFLICT, "HTTP 409"},
         {{.status = 410, .body = "{}"}, STATUS_STALE, "HTTP 410"},
@@ -307,7 +308,7 @@ static void test_a_rotated_token_counts_at_once(void **state)
     assert_int_equal(ask(client, "GET", false), 0);
     assert_request(0, "\r\nAuthorization: Bearer one\r\n");
     assert_request(2, "\r\nAuthorization: Bearer two\r\n");
-    assert_int_equal(ask(client, "GET", false), STATUS_DENIED);
+    assert_int_equal(ask(client, "GET", false), STATUS_BACKEND);
     assert_int_equal(seen(), 5);
     write_file("token", "a\nb", 0600);
     assert_int_equal(ask(client, "GET", false), STATUS_UNAVAILABLE);
@@ -380,8 +381,8 @@ static void test_a_token_that_is_refused_is_fetched_again_once(void **state)
     struct kube_client *client = client_by_plugin(ANSWER("no", ""), TIMEOUT_MS);
     SAY({.status = 401, .body = "{}"}, {.status = 401, .body = "{}"}, {.status = 401, .body = "{}"},
         {.status = 401, .body = "{}"});
-    assert_int_equal(ask(client, "GET", false), STATUS_DENIED);
-    assert_int_equal(ask(client, "GET", false), STATUS_DENIED);
+    assert_int_equal(ask(client, "GET", false), STATUS_BACKEND);
+    assert_int_equal(ask(client, "GET", false), STATUS_BACKEND);
     assert_int_equal(seen(), 4);
     assert_runs(2);
     end_client(client);

@@ -101,6 +101,7 @@ static void test_failures(void **state)
         {"echo 'scontrol: fatal: Unable to process configuration file' >&2; exit 1", STATUS_UNAVAILABLE,
          "configuration"},
         {"echo 'slurm_load_node error: Access/permission denied' >&2; exit 1", STATUS_DENIED, "denied"},
+        {"echo 'slurm_load_node error: Invalid user id' >&2; exit 1", STATUS_BACKEND, "Invalid user id"},
         {"exit 1", STATUS_BACKEND, "did not say why"},
         {"printf '\\033[31mred\\n\\n' >&2; exit 3", STATUS_BACKEND, "exit code 3:  [31mred"},
         {"kill -9 $$", STATUS_BACKEND, "137"},

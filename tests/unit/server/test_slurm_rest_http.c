@@ -143,7 +143,7 @@ static void test_failures(void **state)
         int status;
         const char *says;
     } cases[] = {
-        {{"", 401, "Authentication failure"}, {0}, STATUS_DENIED, "scontrol token username=slurm"},
+        {{"", 401, "Authentication failure"}, {0}, STATUS_BACKEND, "scontrol token username=slurm"},
         {{"", 200, "<html>hello</html>"}, {0}, STATUS_BACKEND, "says no JSON but: <html>hello"},
         {{"", 502, "<html>502 Bad Gateway</html>"}, {0}, STATUS_UNAVAILABLE, "502"},
         {{"", 200, "{\"paths\": 7}"}, {0}, STATUS_BACKEND, "does not say what it can do"},
@@ -158,8 +158,12 @@ static void test_failures(void **state)
         {{"GET /openapi", 200, OLD}, {"GET /slurm", 500, "{\"errors\": []}"}, STATUS_BACKEND, "HTTP 500"},
         {{"GET /openapi", 200, OLD},
          {"GET /slurm", 500, FAILED("{\"error_number\": 1007, \"error\": \"Protocol authentication error\"}")},
-         STATUS_DENIED,
+         STATUS_BACKEND,
          "Protocol authentication error"},
+        {{"GET /openapi", 200, OLD},
+         {"GET /slurm", 500, FAILED("{\"error_number\": 2002, \"error\": \"Access/permission denied\"}")},
+         STATUS_DENIED,
+         "permission denied"},
         {{"GET /openapi", 200, OLD},
          {"GET /slurm", 500, FAILED("{\"error_number\": 1800, \"error\": \"x\\u001b[31m\"}")},
          STATUS_UNAVAILABLE,
@@ -193,7 +197,7 @@ static void test_token_that_ran_out(void **state)
     SAY({"GET /openapi", 200, OLD}, {"GET /slurm", 500, FAILED("{\"errno\": -1, \"error\": \"Unspecified error\"}")});
     write_token("x.eyJleHAiOjF9.y", 0600);
     struct scheduler_driver slurm = driver(TIMEOUT_MS);
-    assert_int_equal(observe(&slurm), STATUS_DENIED);
+    assert_int_equal(observe(&slurm), STATUS_BACKEND);
     assert_non_null(strstr(error, "ran out at 1970-01-01T00:00:01.000Z"));
     assert_non_null(strstr(error, "scontrol token username=slurm"));
     write_token("SLURM_JWT=first\n", 0600);
@@ -261,7 +265,8 @@ static void test_token(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         write_token(bad[i].text, bad[i].mode);
         SAY({"GET /slurm/v0.0.38/nodes ", 200, ONE_NODE});
-        assert_int_not_equal(observe(&slurm), 0);
+        int status = observe(&slurm);
+        assert_true(status != 0 && status != STATUS_DENIED);
         if (strstr(error, bad[i].says) == NULL)
             fail_msg("%s", error);
         autofree char *nothing = heard();
