@@ -2,6 +2,7 @@
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
+#define WATCHED 121
 
 static int cordons(struct sim *sim)
 {
@@ -76,11 +77,42 @@ static void another_refusal_has_a_deadline(void **state)
     }
 }
 
+/* Others of which nothing is to be shown need no right: they do not say that it is there. */
+static void faults_that_may_not_be_shown_are_told_once(void **state)
+{
+    static const char told[] = "faults cannot be shown in the scheduler";
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 44, true);
+    sim.scheduler.shows_faults = sim.scheduler.denies_faults = true;
+    sim_crash(&sim);
+    sim_create(&sim, 4, NODE_RECOVERY_NONE);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, told), 1);
+    for (int i = 2; i <= 4; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        sim_verdict(&sim, name, WATCHED, SEVERITY_WARN);
+        sim_run(&sim, 10 * MS_PER_MIN);
+    }
+    assert_true(sim.scheduler.cleared > 0);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, told), 1);
+    sim.scheduler.denies_faults = false;
+    sim_run(&sim, 10 * MS_PER_MIN);
+    sim.scheduler.denies_faults = true;
+    sim_verdict(&sim, "gpu-2", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, told), 2); /* taken away again */
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_that_is_missing_is_waited_for),
         cmocka_unit_test(another_refusal_has_a_deadline),
+        cmocka_unit_test(faults_that_may_not_be_shown_are_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -370,8 +370,25 @@ static int places(struct scheduler *s, struct scheduler_place **ret_places, size
     return 0;
 }
 
+static int show_faults(struct scheduler *s, const char *name, const struct scheduler_faults *faults, char *error)
+{
+    struct fake_scheduler *fake = of(s);
+    int status = begin(fake, error);
+    (void)name;
+    if (status != 0)
+        return status;
+    if (fake->denies_faults && faults->count > 0) {
+        snprintf(error, SCHEDULER_ERROR_MAX, "User hpd cannot show faults");
+        return STATUS_DENIED;
+    }
+    fake->cleared += faults->count == 0;
+    return fake_outcome_end(fake->outcome, 0, error);
+}
+
 struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
 {
+    static const struct scheduler_faults_ops faults = {.show = show_faults};
+    static struct scheduler_ops showing;
     static const struct scheduler_requests_ops requests = {.explain = explain, .annotate = annotate};
     static const struct scheduler_signals_ops signals = {.signal = send_signal};
     static const struct scheduler_addresses_ops addresses = {.update = update_address};
@@ -394,7 +411,11 @@ struct scheduler_driver fake_scheduler_driver(struct fake_scheduler *fake)
         .governance = &governance,
         .quarantine = &quarantining,
     };
-    return scheduler_driver_make(&ops, (struct scheduler *)(void *)fake);
+    if (!fake->shows_faults)
+        return scheduler_driver_make(&ops, (struct scheduler *)(void *)fake);
+    showing = ops;
+    showing.faults = &faults;
+    return scheduler_driver_make(&showing, (struct scheduler *)(void *)fake);
 }
 
 struct scheduler_driver fake_scheduler_plain_driver(struct fake_scheduler *fake)

@@ -46,10 +46,12 @@ struct fake_scheduler {
     int count;
     struct fake_partition partitions[FAKE_PARTITIONS_MAX];
     int partition_count;
-    bool down;    /* nothing answers */
-    bool denies;  /* nothing may be done to a node, and each refusal names another job */
-    int refused;  /* how often that was said */
-    bool refuses; /* likewise, and nobody lacks a right */
+    bool down;                        /* nothing answers */
+    bool denies;                      /* nothing may be done to a node, and each refusal names another job */
+    int refused;                      /* how often that was said */
+    bool refuses;                     /* likewise, and nobody lacks a right */
+    bool shows_faults, denies_faults; /* nodes show their faults, as of the next start of hpd; it may not be done */
+    int cleared;                      /* how often a node was to show none */
     int64_t observed, governed;
     struct fake_outcome *outcome;
     const struct clock *clock; /* of reasons; NULL: it does not say when they were given */

@@ -185,14 +185,15 @@ static int write_trouble(struct db_tx *tx, void *arg)
                       "faults cannot be shown in the scheduler, it is tried again: %s", t->call->error);
 }
 
-/* A right that is missing is told once, for all nodes; what passes by itself is logged. */
+/* A right that is missing is told once, for all nodes; what passes by itself is logged. It is there again when a fault was shown: a node
+ * that shows none may need no right. */
 static void tell_trouble(struct reconcile *r, struct faults_keeper *keeper, const struct rcall *call)
 {
     struct telling t = {.turn = {.r = r, .now = reconcile_now(r)}, .call = call};
-    if (call->status == 0)
-        keeper->trouble[0] = '\0';
-    else
+    if (call->status != 0)
         log_warn("the faults of %s are not shown in the scheduler %s: %s", call->node, call->link->name, call->error);
+    else if (call->faults->count > 0)
+        keeper->trouble[0] = '\0';
     if (call->status != STATUS_DENIED || text_equal(call->error, keeper->trouble) ||
         reconcile_node_find(r, call->node_id) == NULL)
         return;
