@@ -27,6 +27,7 @@
 
 #include <stdio.h>
 
+#define AGENTS_BACK_MS (5 * MS_PER_MIN)
 #define LAUNCHES_SHARE_PERCENT 75 /* of the calls at once: launches of a large cluster leave room for repairs */
 
 const struct step_ops *step_ops_of(enum step_kind kind)
@@ -282,13 +283,21 @@ static enum step_result step_begin(struct work *w, const struct step_ops *ops)
     return ops->enter == NULL ? STEP_GO_ON : ops->enter(w);
 }
 
+/* How long agents may take to report when hpd is back: after an outage of a site the network may come back later than hpd. A join that is
+ * to be shorter is as short here, too. */
+static int64_t agents_back_ms(const struct loop_settings *settings)
+{
+    int64_t back = settings->join_deadline_ms < AGENTS_BACK_MS ? settings->join_deadline_ms : AGENTS_BACK_MS;
+    return back > settings->policy.silent_after_ms ? back : settings->policy.silent_after_ms;
+}
+
 /* The step gets at least the time of one call, or, where it waits for an agent, that of agents to report. It is stored: the next look reads the
  * row again. */
 static void give_time(struct work *w)
 {
     const struct loop_settings *settings = &w->node->group->settings;
     bool waits_for_agent = w->step->kind == STEP_KIND_JOIN;
-    int64_t at_least = w->now + (waits_for_agent ? settings->policy.silent_after_ms : settings->backend_deadline_ms);
+    int64_t at_least = w->now + (waits_for_agent ? agents_back_ms(settings) : settings->backend_deadline_ms);
     if (w->step->deadline_at <= 0 || w->step->deadline_at >= at_least)
         return;
     w->step->deadline_at = at_least;
