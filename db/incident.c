@@ -29,6 +29,10 @@ static const char SQL_NODE_LIST[] = "SELECT incident_id, node_id, name, cause, s
                                     "WHERE incident_id = ? ORDER BY name, node_id";
 static const char SQL_OF_NODE[] = "SELECT incident_id, node_id, name, cause, since, back_at FROM incident_node "
                                   "WHERE node_id = ? AND since > ? ORDER BY since DESC";
+static const char SQL_RETURNS[] =
+    "SELECT n.node_id FROM incident_node n WHERE n.incident_id = ? AND EXISTS (SELECT 1 FROM operation o "
+    "WHERE o.node_id = n.node_id AND o.kind = 'release' AND o.cause = 'absence' AND o.created_at >= ? "
+    "AND o.created_at <= ?) LIMIT ?";
 
 static void incident_read(struct db_query *q, void *row)
 {
@@ -149,4 +153,20 @@ int db_incident_of_node(struct db_tx *tx, int64_t node_id, int64_t since, db_row
     db_bind_i64(&q, node_id);
     db_bind_i64(&q, since);
     return db_query_walk(&q, node_read, &node, fn, arg);
+}
+
+int db_incident_returns(struct db_tx *tx, int64_t incident_id, int64_t from, int64_t until, int64_t most,
+                        int64_t *ret_nodes)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_RETURNS);
+    db_bind_i64(&q, incident_id);
+    db_bind_i64(&q, from);
+    db_bind_i64(&q, until);
+    db_bind_i64(&q, most);
+    int status;
+    *ret_nodes = 0;
+    while ((status = db_query_next(&q)) == 1)
+        ++*ret_nodes;
+    return status;
 }

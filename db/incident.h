@@ -25,5 +25,8 @@ int db_incident_node_put(struct db_tx *tx, const struct incident_node *node); /*
 int db_incident_node_list(struct db_tx *tx, int64_t incident_id, db_row_fn fn, void *arg);
 /* What one node was in since then, newest first. */
 int db_incident_of_node(struct db_tx *tx, int64_t node_id, int64_t since, db_row_fn fn, void *arg);
+/* How many nodes of it were given back after an absence between these times, counted up to most. */
+int db_incident_returns(struct db_tx *tx, int64_t incident_id, int64_t from, int64_t until, int64_t most,
+                        int64_t *ret_nodes);
 
 #endif

@@ -462,6 +462,36 @@ static void who_keeps_restarting_meanwhile_does_so_by_itself(void **state)
     sim_close(&sim);
 }
 
+/* The power of a place comes and goes faster than an incident of it ends: each return is the place's. */
+static void a_place_that_flaps_is_left_to_nobody(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_leaves(&sim, 238);
+    sim_run(&sim, MS_PER_HOUR);
+    for (int i = 0; i < 5; i++) {
+        restart_under_slurm(&sim, 1, 4);
+        sim_run(&sim, 8 * MS_PER_MIN);
+        for (int n = 1; n <= 4; n++) {
+            char name[16];
+            snprintf(name, sizeof(name), "gpu-%d", n);
+            assert_false(fake_scheduler_find(&sim.scheduler, name)->out);
+            assert_int_equal(sim_read(&sim, name).row.attention, ATTENTION_NONE);
+        }
+    }
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_INCIDENT_OPENED, NULL), 1);
+    sim_until_all_ready(&sim, MS_PER_HOUR);
+    for (int i = 0; i < 3; i++) { /* one that goes on alone does so by itself */
+        assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+        sim_run(&sim, 20 * MS_PER_MIN);
+        restart_under_slurm(&sim, 1, 1);
+        sim_run(&sim, 20 * MS_PER_MIN);
+    }
+    assert_true(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
+    assert_int_equal(touched(&sim), 0);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_line_of_power_is_one_event),
         cmocka_unit_test(restarts_of_a_place_do_not_count_against_its_machines),
         cmocka_unit_test(who_keeps_restarting_meanwhile_does_so_by_itself),
+        cmocka_unit_test(a_place_that_flaps_is_left_to_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

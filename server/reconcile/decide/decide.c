@@ -236,8 +236,10 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
 #define SHARED_MAX 32 /* incidents of many nodes that a node was in of late */
 
 struct absences {
-    int64_t since, count;
-    int64_t around_ms; /* so long before and after its part in an incident a return belongs to that */
+    struct db_tx *tx;
+    int status;
+    int64_t since, count, together; /* so many nodes that come back at once do so with their place */
+    int64_t around_ms;              /* so long before and after its part in an incident a return belongs to that */
     struct incident_node shared[SHARED_MAX];
     bool left_out[SHARED_MAX]; /* one return belongs to it already */
     size_t shared_count;
@@ -250,14 +252,31 @@ static int take_shared(const void *row, void *arg)
     return absences->shared_count == SHARED_MAX;
 }
 
+/* Others of the incident were given back at about that time, too; of a chassis of two, the other one. */
+static bool came_with_others(struct absences *absences, int64_t incident_id, int64_t at)
+{
+    struct shared_incident incident = {.id = 0};
+    int64_t returns = 0;
+    int status = db_incident_get(absences->tx, incident_id, &incident);
+    int64_t enough = incident.nodes < absences->together ? incident.nodes : absences->together;
+    if (status == 0)
+        status = db_incident_returns(absences->tx, incident_id, at - absences->around_ms, at + absences->around_ms,
+                                     enough, &returns);
+    if (status != 0 && absences->status == 0)
+        absences->status = status;
+    return status == 0 && enough > 1 && returns >= enough;
+}
+
 /* Its rack restarted, and it with the others: that is one event of the rack, and says nothing about this machine. A machine that restarts
- * again and again meanwhile does so by itself. */
+ * again and again meanwhile does so by itself, unless the others do, too: then the rack flaps. */
 static bool is_of_incident(struct absences *absences, int64_t at)
 {
     for (size_t i = 0; i < absences->shared_count; i++) {
         const struct incident_node *shared = &absences->shared[i];
-        if (absences->left_out[i] || at < shared->since - absences->around_ms ||
+        if (at < shared->since - absences->around_ms ||
             (shared->back_at != 0 && at > shared->back_at + absences->around_ms))
+            continue;
+        if (absences->left_out[i] && !came_with_others(absences, shared->incident_id, at))
             continue;
         absences->left_out[i] = true;
         return true;
@@ -288,7 +307,9 @@ static int read_absences(const struct reconcile *r, struct db_tx *tx, const stru
 {
     const enum operation_kind kind = OPERATION_KIND_RELEASE;
     const struct db_operation_filter releases = {.node_id = item->node->id, .state = -1, .kind = &kind};
-    struct absences absences = {.since = since, .around_ms = r->deps.settings.policy.incident_window_ms};
+    const struct policy_settings *policy = &r->deps.settings.policy;
+    struct absences absences = {
+        .tx = tx, .since = since, .around_ms = policy->incident_window_ms, .together = policy->incident_nodes};
     *ret_count = 0;
     if (item->last_operation.id == 0)
         return 0;
@@ -299,7 +320,7 @@ static int read_absences(const struct reconcile *r, struct db_tx *tx, const stru
     bool of_incident =
         incident != NULL && is_first_of_incident(&absences, incident->id); /* this one is not its own either */
     *ret_count = of_incident ? 0 : absences.count;
-    return status < 0 ? status : 0;
+    return status < 0 ? status : absences.status;
 }
 
 /* A scheduler that died came up with a state from before a repair or a check was over, and shows its mark once more: nobody asks

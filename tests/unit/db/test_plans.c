@@ -157,6 +157,8 @@ static void call_lists_of_fleet(struct db_tx *tx)
     db_incident_prune(tx, 1);
     db_incident_node_put(tx, &member);
     db_incident_node_list(tx, 999, ignore, NULL);
+    int64_t returns;
+    db_incident_returns(tx, 999, 0, 1, 3, &returns);
     for (int level = 0; level < TOPOLOGY_LEVEL_ZONE; level++)
         db_node_set_topology(tx, 999, (enum topology_level)level, "x");
     db_instance_get(tx, "x", &instance);
