@@ -10,6 +10,9 @@
  * slurmctld ends itself ("node count has changed", "hostnames inconsistency"), whatever MaxNodeCount says. So nodes come and go by a
  * restart of slurmctld, under which running jobs run on; slurmd learns of them by the reconfigure that follows. Without a single node
  * slurmctld does not start.
+ *
+ * A slurmctld that says nothing has refused the change only when its process is gone. One that runs is busy: nothing is taken back, and the
+ * change stays unproven until the next call, which waits for it and restarts nothing.
  */
 #include "server/scheduler/slurm/manage.h"
 
@@ -23,6 +26,7 @@
 #include "server/scheduler/slurm/conf.h"
 #include "server/scheduler/slurm/conf_private.h"
 #include "server/scheduler/slurm/parse.h"
+#include "server/scheduler/slurm/process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,13 +34,11 @@
 
 #define CONFIGURE_MS (90 * 1000) /* slurmctld ends, starts and reads its state */
 #define LOOK_MS 5000             /* of that, one look whether it is there again */
-#define AWAY_MS \
-    (30 * 1000) /* a slurmctld that does not answer for so long at its start has ended itself over what it read */
-#define EDITED_TIMES 3 /* begun anew when the file was edited in between */
+#define ANSWER_MS (30 * 1000)    /* its process is looked for when it did not answer for so long */
+#define EDITED_TIMES 3           /* begun anew when the file was edited in between */
 #define POLL_US 250000
 #define REFUSED_MS (10 * 60 * 1000) /* what Slurm refused is put to it again so much later */
 #define CHUNK_BYTES 16000           /* a command over SSH is one packet */
-#define DEFAULT_CONF "/etc/slurm/slurm.conf"
 
 #define EDITED "Configuration drift detected. The file is not as it was written"
 
@@ -53,6 +55,7 @@ struct slurm_manage {
     char *paths[PART_COUNT]; /* NULL: gres.conf, topology.conf where they are the site's */
     char **restart;
     struct slurm_conf_site site;
+    int64_t answer_ms, configure_ms;
     char refused[ID_SHA256_HEX_MAX]; /* the texts that Slurm did not take last */
     char refused_why[SCHEDULER_ERROR_MAX];
     int64_t refused_until;
@@ -244,10 +247,7 @@ static int look(struct slurm_call *call, const char *text, const char *before, s
 /* Slurm's own parser on a copy of slurm.conf that includes the new file. */
 static int check(struct arranging *a)
 {
-    const char *conf = DEFAULT_CONF;
-    for (char *const *entry = a->call.s->env; *entry != NULL; entry++)
-        if (text_starts_with(*entry, "SLURM_CONF="))
-            conf = *entry + strlen("SLURM_CONF=");
+    const char *conf = slurm_conf_there(&a->call);
     autofree char *out = NULL, *copy = own_printf("SLURM_CONF=%s.holdfast", conf);
     const char *base = strrchr(a->m->paths[PART_CONF], '/');
     base = base == NULL ? a->m->paths[PART_CONF] : base + 1;
@@ -281,49 +281,88 @@ static int reconfigure(struct arranging *a)
     return slurm_run(&a->call, (const char *[]){a->call.s->scontrol, "reconfigure", NULL}, &out);
 }
 
-/* Until it has what the text says. */
+static bool is_away(int status)
+{
+    return status == STATUS_UNAVAILABLE || status == STATUS_TIMEOUT;
+}
+
+static int still_silent(struct arranging *a)
+{
+    return slurm_call_fail(
+        &a->call, STATUS_TIMEOUT,
+        "slurmctld runs and does not answer, so whether it takes the new configuration is not known");
+}
+
+/* Until it has what the text says. TIMEOUT: it says nothing, and its process is there. */
 static int await(struct arranging *a, const char *text, const char *before)
 {
     char error[SCHEDULER_ERROR_MAX] = "";
     struct missing missing = {0};
-    int64_t away_at = clock_mono_ms(clock_system()) + AWAY_MS;
+    int64_t away_at = clock_mono_ms(clock_system()) + a->m->answer_ms;
     for (;;) {
         struct slurm_call aside = slurm_call_aside(&a->call, LOOK_MS, error);
         int status = look(&aside, text, before, &missing);
         int64_t now = clock_mono_ms(clock_system());
         if (status == 0 && !missing.nodes && !missing.partitions)
             return 0;
-        if (status == 0)
-            away_at = now + AWAY_MS;
-        if (now + LOOK_MS > a->call.deadline_ms || now > away_at)
+        bool late = now + LOOK_MS > a->call.deadline_ms;
+        bool busy = is_away(status) && (late || now > away_at) && slurm_controller_runs(&a->call);
+        if (busy && late)
+            return still_silent(a);
+        if (status == 0 || busy)
+            away_at = now + a->m->answer_ms;
+        if (late || now > away_at)
             return slurm_call_fail(&a->call, STATUS_BACKEND, "Slurm did not come to have the %s",
                                    status != 0 ? error : missing.what);
         usleep(POLL_US);
     }
 }
 
+/* A first look, for which a slurmctld that runs and does not answer is waited for. UNAVAILABLE, of a change: it has ended. */
+static int look_first(struct arranging *a, const char *text, const char *before, bool changed,
+                      struct missing *ret_missing)
+{
+    char error[SCHEDULER_ERROR_MAX] = "";
+    for (;;) {
+        struct slurm_call aside = slurm_call_aside(&a->call, LOOK_MS, error);
+        int status = look(&aside, text, before, ret_missing);
+        if (changed && is_away(status) && slurm_controller_runs(&a->call)) {
+            if (clock_mono_ms(clock_system()) + LOOK_MS > a->call.deadline_ms)
+                return still_silent(a);
+            usleep(POLL_US);
+            continue;
+        }
+        if (status == 0)
+            return 0;
+        return slurm_call_fail(&a->call, changed && is_away(status) ? STATUS_UNAVAILABLE : status, "%s", error);
+    }
+}
+
+/* With a slurmctld that has ended, and one whose set of nodes changes. */
+static int restart_with(struct arranging *a, const char *text, const char *before)
+{
+    int status = restart(a);
+    if (status != 0 && slurm_controller_runs(&a->call))
+        status = 0; /* whoever restarts it did not wait long enough */
+    if (status == 0)
+        status = await(a, text, before);
+    return status == 0 ? reconfigure(a) : status;
+}
+
 /* changed: the files differ from what Slurm has read, even where no name shows it. */
 static int bring(struct arranging *a, const char *text, const char *before, bool changed)
 {
     struct missing missing;
-    char error[SCHEDULER_ERROR_MAX] = "";
-    struct slurm_call aside = slurm_call_aside(&a->call, LOOK_MS, error);
-    int status = look(&aside, text, before, &missing);
-    bool away = status == STATUS_UNAVAILABLE || status == STATUS_TIMEOUT;
-    if (status != 0 && !away)
-        return slurm_call_fail(&a->call, status, "%s", error);
-    if (!changed && (away || (!missing.nodes && !missing.partitions)))
-        return away ? slurm_call_fail(&a->call, status, "%s", error) : 0; /* that it is away is not ours to fix */
-    status = away || missing.nodes ? STATUS_UNAVAILABLE : reconfigure(a);
+    int status = look_first(a, text, before, changed, &missing);
+    bool ended = status == STATUS_UNAVAILABLE;
+    if (status != 0 && !(ended && changed)) /* that it is away is not ours to fix */
+        return status;
+    if (status == 0 && !changed && !missing.nodes && !missing.partitions)
+        return 0;
+    status = ended || missing.nodes ? STATUS_UNAVAILABLE : reconfigure(a);
     bool wants_restart = status != 0 && strstr(a->call.error, "require restart") != NULL; /* CPUs of a node, say */
-    if (status == STATUS_UNAVAILABLE ||
-        wants_restart) { /* or it has just ended itself, for nodes of slurm.conf's own */
-        status = restart(a);
-        if (status == 0)
-            status = await(a, text, before);
-        if (status == 0)
-            status = reconfigure(a);
-    }
+    if (status == STATUS_UNAVAILABLE || wants_restart) /* or it has just ended itself, for nodes of slurm.conf's own */
+        status = restart_with(a, text, before);
     return status == 0 ? await(a, text, before) : status;
 }
 
@@ -489,7 +528,7 @@ static int roll_back(struct arranging *a, int status)
     struct slurm_manage *m = a->m;
     char why[SCHEDULER_ERROR_MAX];
     text_copy_cut(why, sizeof(why), a->call.error);
-    a->call.deadline_ms = clock_mono_ms(clock_system()) + CONFIGURE_MS;
+    a->call.deadline_ms = clock_mono_ms(clock_system()) + a->m->configure_ms;
     int back = restore(a);
     autofree char *trouble = own_strdup(a->call.error);
     slurm_call_fail(
@@ -549,7 +588,8 @@ static int carry_out(struct arranging *a)
     if (status != 0 && was_edited(a))
         return STATUS_CONFLICT; /* it is not ours that was refused */
     if (status != 0)
-        return (written || unproven) && status != STATUS_DENIED ? roll_back(a, status) : status;
+        return (written || unproven) && status != STATUS_DENIED && status != STATUS_TIMEOUT ? roll_back(a, status)
+                                                                                            : status;
     for (size_t i = 0; i < PART_COUNT && status == 0; i++)
         if (a->files[i].before != NULL || differs(&a->files[i]))
             status = settle(a, &a->files[i]);
@@ -610,7 +650,7 @@ int slurm_configure(struct scheduler *s, struct scheduler_desired *desired, char
     if (s->manage == NULL)
         return slurm_call_fail(&a.call, STATUS_UNSUPPORTED, "this Slurm's configuration is the site's");
     for (int i = 0; i < EDITED_TIMES && status == STATUS_CONFLICT; i++) {
-        a.call.deadline_ms = clock_mono_ms(clock_system()) + CONFIGURE_MS;
+        a.call.deadline_ms = clock_mono_ms(clock_system()) + s->manage->configure_ms;
         status = configure(&a);
     }
     return status;
@@ -631,6 +671,8 @@ struct slurm_manage *slurm_manage_new(const struct slurm_manage_options *options
     for (size_t i = 0; i < count; i++)
         m->restart[i] = own_strdup(options->restart[i]);
     m->site = *options->site;
+    m->answer_ms = options->answer_ms > 0 ? options->answer_ms : ANSWER_MS;
+    m->configure_ms = options->configure_ms > 0 ? options->configure_ms : CONFIGURE_MS;
     return m;
 }
 

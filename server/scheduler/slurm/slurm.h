@@ -15,6 +15,8 @@ struct slurm_manage_options {
     const char *gres, *topology; /* NULL: the site's */
     const char *const *restart;  /* the command that restarts slurmctld, and NULL */
     const struct slurm_conf_site *site;
+    int64_t answer_ms,
+        configure_ms; /* how long slurmctld may be silent before its process is looked for, and a change may take; 0: 30 s, 90 s */
 };
 
 struct slurm_rest_options {
