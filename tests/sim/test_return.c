@@ -511,6 +511,27 @@ static void a_node_that_is_resumed_during_its_repair_is_taken_out_again(void **s
     }
 }
 
+/* A warning has the node looked at while Slurm is away, and when it is back. */
+static void why_a_node_is_out_stands_while_slurm_is_away(void **state)
+{
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 91, true);
+    sim_create(&sim, 4, NODE_RECOVERY_NONE);
+    sim_run(&sim, MS_PER_MIN);
+    fake_scheduler_give_up(&sim.scheduler, "gpu-1", "Node unexpectedly rebooted");
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_read(&sim, "gpu-1").row.attention, ATTENTION_DOWNED);
+    for (int away = 1; away >= 0; away--) {
+        sim.scheduler.down = away != 0;
+        sim_run(&sim, 10 * MS_PER_MIN);
+        sim_verdict(&sim, "gpu-1", 31, SEVERITY_WARN);
+        sim_run(&sim, 10 * MS_PER_MIN);
+        assert_int_equal(sim_read(&sim, "gpu-1").row.attention, ATTENTION_DOWNED);
+    }
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -528,6 +549,7 @@ int main(void)
         cmocka_unit_test(an_old_mark_is_no_request),
         cmocka_unit_test(a_daemon_that_never_came_is_told),
         cmocka_unit_test(a_daemon_that_is_not_heard_asks_for_a_look),
+        cmocka_unit_test(why_a_node_is_out_stands_while_slurm_is_away),
         cmocka_unit_test(a_hold_for_a_person_outlives_boots),
         cmocka_unit_test(a_hold_of_used_up_repairs_outlives_boots),
         cmocka_unit_test(a_repair_of_something_else_leaves_it_to_the_person),

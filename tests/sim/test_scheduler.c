@@ -503,15 +503,6 @@ static void where_nothing_is_to_be_done_it_is_told(void **state)
     assert_attention(&sim, "gpu-1",
                      "Slurm took it out by itself (" REBOOTED "); NodeRecovery None leaves that to a person");
     assert_int_equal(fake_scheduler_find(&sim.scheduler, "gpu-1")->resumes, resumes);
-    /* Also while Slurm cannot be asked: a warning has the node looked at meanwhile. */
-    sim.scheduler.down = true;
-    sim_run(&sim, 10 * MS_PER_MIN);
-    sim_verdict(&sim, "gpu-1", 31, SEVERITY_WARN);
-    sim_run(&sim, 10 * MS_PER_MIN);
-    assert_int_equal(sim_read(&sim, "gpu-1").row.attention, ATTENTION_DOWNED);
-    sim.scheduler.down = false;
-    sim_run(&sim, 10 * MS_PER_MIN);
-    assert_int_equal(sim_read(&sim, "gpu-1").row.attention, ATTENTION_DOWNED);
     sim_close(&sim);
 }
 
