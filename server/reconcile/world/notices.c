@@ -60,9 +60,9 @@ static bool is_news(struct reconcile *r, const struct rcall *call)
 static enum part_take take(struct reconcile *r, struct rcall *call)
 {
     struct problem problem;
-    const char *name = call->provider.ops->name;
     if (call->kind != CALL_NOTICES)
-        return PART_TAKE_NOT_MINE;
+        return PART_TAKE_NOT_MINE; /* it may have no provider */
+    const char *name = call->provider.ops->name;
     r->notices->under_way--;
     bool news = is_news(r, call);
     if (call->status != 0 && news)
