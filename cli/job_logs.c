@@ -1,6 +1,6 @@
 /*
  * hpctl job logs: the last lines that a rank wrote, where hpd can read them; else where the file is, and its last lines where this machine has that
- * file, too, as on a shared file system: read with the rights of whoever calls.
+ * file, too, as on a shared file system: read with the rights of the caller.
  */
 #include "cli/cli.h"
 

@@ -19,8 +19,9 @@
 
 #define NODE_COMMANDS_MAX 64 /* that wait, run or are remembered */
 #define NODE_COMMANDS_OF_NODE_MAX 2
-#define NODE_COMMAND_WAIT_MAX_MS 30000 /* for a thread: what waited longer does not run, as whoever asked has gone */
-#define NODE_COMMAND_TEXT_MAX 401      /* the event that records it has all of it */
+#define NODE_COMMAND_WAIT_MAX_MS \
+    30000 /* for a thread: a command that waited longer does not run, as its caller has given up */
+#define NODE_COMMAND_TEXT_MAX 401 /* the event that records it has all of it */
 #define NODE_COMMAND_KEYS_MAX 1024
 #define NODE_COMMAND_OUT_BYTES_MAX ((size_t)256 * 1024)
 #define NODE_COMMAND_ERROR_MAX 256

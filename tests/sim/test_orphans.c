@@ -23,7 +23,7 @@ static void a_machine_that_is_nobodys_is_told_of_once(void **state)
     sim_close(&sim);
 }
 
-/* A provider that lists more than there is room for: each that is kept is told of, and once how many are not. */
+/* A provider that lists more than there is room for: each that is kept is reported, and once how many are not. */
 static void more_than_there_is_room_for_is_said(void **state)
 {
     enum { GHOSTS = 300, ROOM = 256 };

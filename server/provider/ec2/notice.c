@@ -71,7 +71,7 @@ static bool is_over(const struct scheduled *event)
     return text_starts_with(event->description, "[Completed]") || text_starts_with(event->description, "[Canceled]");
 }
 
-/* A code that nobody knows is told by describe, and nothing is done for it. */
+/* An unknown code is shown by describe, and nothing is done for it. */
 static void add_event(struct reading *r, const struct scheduled *event)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds) && !is_over(event); i++) {

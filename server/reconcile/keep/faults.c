@@ -185,7 +185,7 @@ static int write_trouble(struct db_tx *tx, void *arg)
                       "faults cannot be shown in the scheduler, it is tried again: %s", t->call->error);
 }
 
-/* A right that is missing is told once, for all nodes; what passes by itself is logged. It is there again when a fault was shown: a node
+/* A missing right is reported once, for all nodes; what passes without a person is logged. It is there again when a fault was shown: a node
  * that shows none may need no right. */
 static void tell_trouble(struct reconcile *r, struct faults_keeper *keeper, const struct rcall *call)
 {

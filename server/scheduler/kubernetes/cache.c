@@ -26,7 +26,7 @@
 #define BACK_OFF_MS_MIN 200
 #define BACK_OFF_MS_MAX 2000
 #define PAUSE_MS_MAX MS_PER_MIN /* the longest pause that a server is granted */
-#define REFUSALS_MAX 5          /* watches that an overloaded server refuses before that is told */
+#define REFUSALS_MAX 5          /* watches that an overloaded server refuses before that is reported */
 #define VERSION_MAX 32
 #define CONTINUE_MAX 4096
 

@@ -343,7 +343,7 @@ static int restart_with(struct arranging *a, const char *text, const char *befor
 {
     int status = restart(a);
     if (status != 0 && slurm_controller_runs(&a->call))
-        status = 0; /* whoever restarts it did not wait long enough */
+        status = 0; /* its restart command did not wait long enough */
     if (status == 0)
         status = await(a, text, before);
     return status == 0 ? reconfigure(a) : status;

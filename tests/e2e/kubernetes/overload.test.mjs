@@ -83,7 +83,7 @@ test('lists that are forgotten again and again are an outage that ends by itself
   await until('it is up', () => scheduler().state === 'up', WAIT);
 });
 
-test('an API server that answers 429 for ever is down; a repair that began then ends once it has time', { skip: why }, async () => {
+test('an API server that answers nothing but 429 is down; a repair that began then ends once it has time', { skip: why }, async () => {
   const object = objectOf('gpu-2'), before = world.operations('gpu-2').filter((o) => o.kind === 'reboot').length;
   const from = await count();
   await proxy.setRule({ code: 429, retryAfter: 1 });
