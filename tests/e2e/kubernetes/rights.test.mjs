@@ -96,7 +96,7 @@ function runPod(name, object, more = []) {
   world.apply({
     apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'default' },
     spec: { replicas: 1, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { nodeSelector: { 'kubernetes.io/hostname': object }, containers: [{ name: 'c', image: 'none' }], terminationGracePeriodSeconds: 1 } } } }, ...more);
-  return until('the pod runs', () => podsOf(object).find((p) => p.status.phase === 'Running'), WAIT);
+  return until('the pod runs', () => podsOf(object).find((p) => p.metadata.labels.app === name && p.status.phase === 'Running'), WAIT); // not one of a test before, which is still ending
 }
 
 test('without "create pods/eviction" no pod is touched', { skip: why }, async () => {

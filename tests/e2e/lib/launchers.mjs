@@ -13,6 +13,7 @@ export class Launchers {
     this.lab = world.kubernetes;
     this.pods = new Map(); // uid → { name, address, child, out }
     this.all = [];
+    this.held = new Set(); // names of pods that are not begun, as if their image were still being pulled
     this.agent = new https.Agent({ keepAlive: true });
     this.port = Number(readFileSync(join(this.lab, 'ports'), 'utf8').split(/\s+/)[2]);
     this.ca = readFileSync(join(this.lab, 'pki/ca.crt'));
@@ -89,7 +90,7 @@ export class Launchers {
     const there = new Set();
     for (const pod of body.items ?? []) {
       there.add(pod.metadata.uid);
-      if (pod.spec.nodeName && pod.status.phase === 'Running' && !pod.metadata.deletionTimestamp && !this.pods.has(pod.metadata.uid)) await this.begin(pod);
+      if (pod.spec.nodeName && pod.status.phase === 'Running' && !pod.metadata.deletionTimestamp && !this.pods.has(pod.metadata.uid) && !this.held.has(pod.metadata.name)) await this.begin(pod);
     }
     for (const [uid, entry] of this.pods)
       if (!there.has(uid)) {
