@@ -16,6 +16,7 @@ static void law_spoke(void) __attribute__((noreturn));
 #define fail() law_spoke()
 
 #include "tests/sim/sim_acts.h"
+#include "tests/sim/sim_ending.h"
 #include "tests/sim/sim_evidence.h"
 #include "tests/sim/sim_memory.h"
 #include "tests/sim/sim_modes.h"
@@ -269,6 +270,149 @@ static void reboot_asked_twice(struct sim *sim)
     sim_law_once(&device, "reboot/x/1");
 }
 
+/* --- what was done for an operation ------------------------------------------------------------------ */
+
+/* Its jobs have been told to go, and it has served again since. */
+static void repair_and_return(struct sim *sim, const char *node)
+{
+    begin_repair(sim, node);
+    sim_until(sim, node, NODE_STATE_READY, MS_PER_HOUR);
+}
+
+static void jobs_told_undecided(struct sim *sim)
+{
+    repair_and_return(sim, "gpu-1");
+    change_store(sim, "UPDATE operation SET decision_id = NULL");
+    FIRST->evictions++;
+    ask(sim, sim_law_steps);
+}
+
+static void jobs_told_again(struct sim *sim)
+{
+    repair_and_return(sim, "gpu-1");
+    ask(sim, sim_law_steps);
+    FIRST->evictions += 10;
+    ask(sim, sim_law_steps);
+}
+
+static void signal_sent_again(struct sim *sim)
+{
+    repair_and_return(sim, "gpu-1");
+    FIRST->signals[0] += 2;
+    ask(sim, sim_law_steps);
+}
+
+static void begin_reset(struct sim *sim, const char *more)
+{
+    begin_repair(sim, "gpu-1");
+    autofree char *sql = own_printf("UPDATE operation SET kind = 'reset'%s WHERE " ACTIVE, more);
+    change_store(sim, sql);
+    snprintf(sim->reset_keys[sim->reset_count++], KEY_MAX_BYTES, "%s", sim_read(sim, "gpu-1").operation.uid);
+}
+
+static void reset_undecided(struct sim *sim)
+{
+    begin_reset(sim, ", decision_id = NULL");
+    ask(sim, sim_law_steps);
+}
+
+static void reset_again(struct sim *sim)
+{
+    begin_reset(sim, "");
+    change_store(sim, "UPDATE decision SET action = 'reset'");
+    memcpy(sim->reset_keys[sim->reset_count], sim->reset_keys[sim->reset_count - 1], KEY_MAX_BYTES);
+    sim->reset_count++;
+    ask(sim, sim_law_steps);
+}
+
+static void reboot_of_no_try(struct sim *sim)
+{
+    sim_law_try(sim, "reboot/nobody/1", "no-boot", REBOOT_METHOD_PROVIDER);
+}
+
+static void in_closed_hours(struct sim *sim)
+{
+    struct policy_windows *closed = &sim->settings.policy.not_during;
+    begin_repair(sim, "gpu-1");
+    assert_int_equal(policy_window_parse("00:00-24:00 UTC", &closed->windows[0]), 0);
+    closed->count = 1;
+    autofree char *sql = own_printf("UPDATE operation SET created_at = %" PRId64, clock_wall_ms(&sim->clock));
+    change_store(sim, sql);
+    sim_check(sim);
+}
+
+static void of_an_incident(struct sim *sim)
+{
+    begin_repair(sim, "gpu-1");
+    change_store(sim,
+                 "INSERT INTO incident SELECT 1000, cluster_id, 'rack', 'r1', 'power', 1, 0, 0, '', NULL FROM node "
+                 "WHERE name = 'gpu-1';"
+                 "INSERT INTO incident_node SELECT 1000, id, name, 'power', 1, 0 FROM node WHERE name = 'gpu-1';"
+                 "UPDATE operation SET code = 'unreachable' WHERE " ACTIVE);
+    sim->repairs_checked = 0;
+    ask(sim, sim_law_repairs);
+}
+
+/* --- what is read and decided -------------------------------------------------------------------------- */
+
+static void change_not_read(struct sim *sim)
+{
+    parts_wake(sim->reconcile, SERVICE_WAKE_ALL, 0);
+    sim_check_memory(sim);
+}
+
+static void verdict_never_decided(struct sim *sim)
+{
+    leave_to_person(sim);
+    change_store(sim, "DELETE FROM decision; UPDATE node SET state = 'ready' WHERE name = 'gpu-1'");
+    sim_check_evidence(sim);
+}
+
+/* --- at rest ------------------------------------------------------------------------------------------- */
+
+static struct fake_instance *machine_of_first(struct sim *sim)
+{
+    for (int i = 0; i < sim->provider.count; i++)
+        if (!sim->provider.instances[i].gone && strcmp(sim->provider.instances[i].node, FIRST->name) == 0)
+            return &sim->provider.instances[i];
+    fail_msg("%s has no machine", FIRST->name);
+    return NULL;
+}
+
+static void no_such_move(struct sim *sim)
+{
+    autofree char *sql = own_printf("UPDATE event SET was = 'failed', state = 'starting' WHERE kind = '%s'",
+                                    event_kind_text(EVENT_KIND_NODE_STATE));
+    change_store(sim, sql);
+    sim_law_ending(sim);
+}
+
+static void incident_not_stored(struct sim *sim)
+{
+    struct decision decision = {0};
+    snprintf(decision.gates[GATE_INCIDENT].detail, sizeof(decision.gates[GATE_INCIDENT].detail),
+             "incident 0 of rack r1");
+    (void)sim_law_incident_known(&decision, sim);
+}
+
+static void machine_of_no_slot(struct sim *sim)
+{
+    snprintf(machine_of_first(sim)->id, ID_INSTANCE_MAX, "i-nobody");
+    sim_law_ending(sim);
+}
+
+static void no_machine(struct sim *sim)
+{
+    machine_of_first(sim)->gone = true;
+    sim_law_ending(sim);
+}
+
+static void out_in_the_scheduler_alone(struct sim *sim)
+{
+    FIRST->out = true;
+    sim_law_ending(sim);
+}
+
 /* --- the laws -------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -301,6 +445,21 @@ static const struct {
     {"on_probation", on_probation, "on probation after the reboot"},
     {"agent_asked_too_early", agent_asked_too_early, "is asked for a step that is not stored as begun"},
     {"reboot_asked_twice", reboot_asked_twice, "a reboot was asked for twice"},
+    {"jobs_told_undecided", jobs_told_undecided, "the jobs were told to go for"},
+    {"jobs_told_again", jobs_told_again, "times to go for one operation"},
+    {"signal_sent_again", signal_sent_again, "was sent a signal twice for one operation"},
+    {"reset_undecided", reset_undecided, "which nobody decided"},
+    {"reset_again", reset_again, "a device was reset twice"},
+    {"reboot_of_no_try", reboot_of_no_try, "which is no try that runs"},
+    {"in_closed_hours", in_closed_hours, "begins in hours in which none may"},
+    {"of_an_incident", of_an_incident, "is repaired by itself for what incident 1000 is"},
+    {"change_not_read", change_not_read, "what changed is not read although nothing is left to do"},
+    {"verdict_never_decided", verdict_never_decided, "nothing was ever decided about its node"},
+    {"no_such_move", no_such_move, "no such move"},
+    {"incident_not_stored", incident_not_stored, "by an incident that is not stored"},
+    {"machine_of_no_slot", machine_of_no_slot, "i-nobody runs although it fills no slot"},
+    {"no_machine", no_machine, "gpu-1 has 0 machines"},
+    {"out_in_the_scheduler_alone", out_in_the_scheduler_alone, "in the scheduler it is the other way round"},
 };
 
 static void healthy(struct sim *sim)
@@ -311,6 +470,7 @@ static void healthy(struct sim *sim)
     ask(sim, sim_law_steps);
     sim_check_memory(sim);
     sim_check_evidence(sim);
+    sim_law_ending(sim);
 }
 
 static void live(const struct sim *start, void (*wrong)(struct sim *sim), int err)
