@@ -224,9 +224,9 @@ function* kind({ sources }) {
 }
 
 // A fact that a program needs is a column or an enum: no code reads it back from a text that is written for people, and a single code
-// is compared in the fault tables alone. What backends say in words is read where they are; HyperPod's words are made of codes in one file.
+// is compared in the fault tables alone. What backends say in words is read where they are.
 const FACT_ROOMS = /^(model|policy|simulate|db|server|api|cli)\/(?!faults\/)/;
-const FACT_OWN = /^(server\/(scheduler|provider|reboot)\/[^/]+\/|model\/hyperpod_words\.c$)/;
+const FACT_OWN = /^server\/(scheduler|provider|reboot)\/[^/]+\//;
 const PEOPLES_TEXT = 'message|reason|failure|detail|sentence|refused_why|error|held_because|pause_reason|comment';
 const COMPARE = '(?:text_equal|text_starts_with|str(?:case)?n?cmp|str(?:case)?str|sscanf)';
 const FACT_IN_TEXT = new RegExp(`\\b${COMPARE}\\s*\\((?:[^;{"]*[,\\s])?[\\w.>()\\[\\]-]*(?:->|\\.)(?:${PEOPLES_TEXT}),\\s*"`, 'g');

@@ -198,7 +198,6 @@ const GOOD = [
         'server/reconcile/a.c': 'void f(void)\n{\n    return text_equal(a->reason, b->reason) || text_equal(key, "reason") || node->reason[0] == 0;\n}\n',
         'server/scheduler/slurm/a.c': 'void f(void)\n{\n    return strstr(call->error, "require restart") != NULL;\n}\n',
         'policy/faults/a.c': 'void f(void)\n{\n    return strcmp(row->code, "xid.154") == 0;\n}\n',
-        'model/hyperpod_words.c': 'void f(void)\n{\n    return strcmp(code, "xid.79") == 0;\n}\n',
         'web/a.js': "const text = e.message.includes(e.failureMessage) ? e.message : `${e.reason}`;\nif (query.includes('message')) f();\n",
     }],
     ['api-name', 'in whatever order, with more words, in the singular', {
