@@ -49,8 +49,8 @@
     X(AUTO_RESUME_REPLACES, "auto-resume-replaces",                                                                    \
       "A job that resumes by itself had the node, and its group has such nodes replaced")                              \
     /* what is no fault that an agent reported */                                                                      \
-    X(UNREACHABLE, "unreachable", "Neither the agent nor the scheduler hears the node")                                \
-    X(NO_VERDICT, "no-verdict", "The agent is not heard, so the node's health is unknown")                             \
+    X(UNREACHABLE, "unreachable", "The agent is not seen, and the scheduler gets no answer")                           \
+    X(NO_VERDICT, "no-verdict", "The agent is not seen, so the node's health is unknown")                              \
     X(HOLD_STANDS, "hold-stands", "A person has to release the node: a new boot does not")                             \
     X(STALE_EVIDENCE, "stale-evidence", "The evidence is of an earlier boot or instance")                              \
     X(OPERATOR_REQUEST, "operator-request", "A person asked for the repair in the scheduler")                          \
@@ -70,7 +70,7 @@
     /* the limits of the group */                                                                                      \
     X(INCIDENT_HOLD, "incident-hold", "Many nodes of one place failed together: it is one incident")                   \
     X(IMAGE_HOLD, "image-hold", "Machines of one image lack the same since their boot: the image is in doubt")         \
-    X(MANY_SILENT, "many-silent", "Many nodes of the group are silent: what hears them is in doubt")                   \
+    X(MANY_SILENT, "many-silent", "Many nodes of the group are not seen: the network or hpd may be the cause")         \
     X(BREAKER_HOLD, "breaker-hold", "Too many nodes of the group failed: its breaker is open")                         \
     X(BUDGET_HOLD, "budget-hold", "The group has as many nodes in repair as it may")                                   \
     X(CLASS_BUDGET_HOLD, "class-budget-hold", "The group has as many nodes in repair for such faults as it may")       \

@@ -382,9 +382,10 @@ static void evaluate_silence(const struct policy_snapshot *snapshot, struct cand
         policy_say(why, sizeof(why),
                    "the scheduler switched it off, to save power or for a reboot, and switches it on again itself");
     else if (node->scheduler_responding)
-        policy_say(why, sizeof(why), "the scheduler still hears the node: the agent is at fault, not the node");
+        policy_say(why, sizeof(why),
+                   "the scheduler still gets answers from the node: the agent is at fault, not the node");
     else
-        policy_say(why, sizeof(why), "the scheduler does not hear it either, but only %s of silence make a fault",
+        policy_say(why, sizeof(why), "the scheduler gets no answer either, but only %s without one are a fault",
                    policy_span(snapshot->settings.unreachable_after_ms, span));
     policy_refuse(decision, ACTION_REBOOT, why);
     if (node->scheduler_known && !node->scheduler_responding && !node->switched_off && !node->maintenance &&

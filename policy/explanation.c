@@ -310,7 +310,7 @@ static bool is_starting(const struct policy_explanation_input *input)
 static void explain_starting(const struct policy_explanation_input *input, struct policy_explanation *out)
 {
     if (input->node->state == NODE_STATE_VERIFYING)
-        say(out, "It is at the return checks: it takes work once it has been heard and seen to be well.");
+        say(out, "It is at the return checks: it takes work once its agent reports it healthy.");
     else
         say(out, "What was begun for it has ended, and what follows is decided at one of the next looks.");
 }
@@ -411,7 +411,7 @@ static void explain_returning(const struct policy_explanation_input *input, stru
     else if (input->cluster->paused_at > 0)
         say(out, "%s paused the cluster, so it is not given back by itself.", input->cluster->paused_by);
     else if (input->silent || input->last_heartbeat_at == 0)
-        say(out, "It returns once its agent is heard again, which it last was %s%s.",
+        say(out, "It returns once its agent is seen again. It was last seen %s%s.",
             input->last_heartbeat_at == 0 ? "before this server started" : "at ",
             input->last_heartbeat_at == 0 ? "" : policy_time(input->last_heartbeat_at, at));
     else

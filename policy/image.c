@@ -85,10 +85,10 @@ static void hold(const struct policy_snapshot *snapshot, struct candidate *candi
                      : "a reboot brings up the same software");
     say_what_it_shows(snapshot, candidate);
     policy_add(decision,
-               "%" PRId64 " machines %s%s show it since their boot. %s is the likely cause: none of them is "
+               "%" PRId64 " machines %s%s have shown it since their boot. %s is the likely cause: none of them is "
                "rebooted or replaced for it. %s.",
                of_image, known ? "with the image " : "without a known image", image,
-               known ? "The image" : "What they were installed from",
+               known ? "The image" : "Their common software",
                known ? "Give the group another image" : "Repair their software, or give the group an image");
     candidate->limited = candidate->lasting = candidate->weak = candidate->unproven = false;
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);

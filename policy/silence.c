@@ -68,7 +68,8 @@ bool policy_silence_lets(const struct policy_snapshot *snapshot, struct policy_m
     bool most = missed->all > 1 && missed->all * 2 > desired;
     if (!most && missed->lately <= limit)
         return true;
-    policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes of %s are silent now, so it may be what hears them",
+    policy_say(why, sizeof(why),
+               "%" PRId64 " of %" PRId64 " nodes of %s are not seen now, so the network or hpd may be the cause",
                most ? missed->all : missed->lately, desired, snapshot->group.name);
     policy_gate(decision, GATE_INCIDENT, GATE_RESULT_FAILED, why);
     policy_hold(decision, RULE_MANY_SILENT, why, snapshot->now_ms + POLICY_HOLD_RETRY_MS);

@@ -432,7 +432,7 @@ static void a_node_that_is_back_is_given_back(void **state)
     assert_false(fake_scheduler_find(&sim.scheduler, "gpu-1")->out);
     assert_string_equal(back.operation.actor, "policy");
     assert_string_equal(back.operation.code, POLICY_CODE_ABSENCE);
-    assert_string_equal(back.operation.reason, "Slurm took it out by itself (" REBOOTED "), and hears it again");
+    assert_string_equal(back.operation.reason, "Slurm took it out by itself (" REBOOTED "), and reaches it again");
     assert_int_equal(sim.provider.reboots, 0);
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(count_releases(&sim, "gpu-1"), 1);

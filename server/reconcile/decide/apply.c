@@ -36,8 +36,7 @@ struct apply {
     struct decide_item *item;
     struct rnode *node;
     struct node row; /* as it is now */
-    bool
-        unwritten; /* row is ahead of the store: what moves the node takes it along, and what is left is written last */
+    bool unwritten;  /* row is ahead of the store: what moves the node takes it along; the rest is written last */
     int64_t look_at; /* when it is looked at again though nothing happens to it; 0: not */
 };
 
@@ -74,12 +73,13 @@ static int note_near_miss(struct apply *a)
 static int apply_notes(struct apply *a, uint8_t notes)
 {
     int status = 0;
+    char span[CLOCK_TEXT_MAX];
     if (a->node->marked && !a->row.cordoned && node_is_out(&a->row))
         a->row.cordoned = a->unwritten = true;
     if (notes & NOTE_SILENT)
         status = turn_event(a->turn, EVENT_LEVEL_WARN, EVENT_KIND_AGENT_SILENT, a->node, NULL,
-                            "agent not seen for %" PRId64 " s: the node's health is unknown",
-                            (a->turn->now - a->node->silent_since) / MS_PER_S);
+                            "agent not seen for %s: the node's health is unknown",
+                            clock_format_duration(a->turn->now - a->node->silent_since, span));
     if (status == 0 && (notes & NOTE_UNDECIDED))
         status = turn_event(a->turn, EVENT_LEVEL_ERROR, EVENT_KIND_VERDICT_UNDECIDED, a->node, NULL,
                             "a critical verdict waited for a decision too long: it is looked at now");
@@ -211,7 +211,7 @@ static int give_back_again(struct apply *a)
         snprintf(reason, sizeof(reason), "%s came up again with the mark of the repair before (%.*s), which is over",
                  scheduler, TEXT_FIT(text_or_empty(a->node->reason), 60));
     else
-        snprintf(reason, sizeof(reason), "%s took it out by itself (%.*s), and hears it again", scheduler,
+        snprintf(reason, sizeof(reason), "%s took it out by itself (%.*s), and reaches it again", scheduler,
                  TEXT_FIT(text_or_empty(a->node->reason), 60));
     const struct new_operation release = {.kind = OPERATION_KIND_RELEASE,
                                           .urgency = URGENCY_NOW,

@@ -167,11 +167,11 @@ static void unheard(void **state)
     input.silent = true;
     input.last_heartbeat_at = NOW - 40 * MINUTE;
     decide(ACTION_WATCH, RULE_NO_VERDICT, "The agent was last heard then.");
-    text_copy_cut(decision.refused_why, sizeof(decision.refused_why), "the scheduler still hears the node");
+    text_copy_cut(decision.refused_why, sizeof(decision.refused_why), "the scheduler still gets answers from the node");
     assert_told(
         EXPLANATION_NOT_SEEN,
         "Its agent was last seen at 2026-11-20 11:20:00 UTC, 40 min ago. Nothing can be found on the node until it "
-        "reports again. It is not touched for that: the scheduler still hears the node.",
+        "reports again. It is not touched for that: the scheduler still gets answers from the node.",
         "systemctl status hp-agent");
     begin();
     input.last_heartbeat_at = 0;
@@ -252,7 +252,7 @@ static void held(void **state)
     assert_told(EXPLANATION_RETURNING,
                 "It was held (xid.79 on 0000:b9:00), and no open verdict keeps it out any more. It returns "
                 "once its agent "
-                "is heard again, which it last was at 2026-11-20 11:55:00 UTC.",
+                "is seen again. It was last seen at 2026-11-20 11:55:00 UTC.",
                 "hpctl node release gpu-7 --cluster train");
 }
 
@@ -372,8 +372,8 @@ static void not_in_service(void **state)
     node.state = NODE_STATE_PENDING;
     assert_told(EXPLANATION_EMPTY, "No instance fills the slot. One is launched at one of the next looks.", "");
     node.state = NODE_STATE_VERIFYING;
-    assert_told(EXPLANATION_STARTING,
-                "It is at the return checks: it takes work once it has been heard and seen to be well.", "");
+    assert_told(EXPLANATION_STARTING, "It is at the return checks: it takes work once its agent reports it healthy.",
+                "");
     node.state = NODE_STATE_DELETING;
     assert_told(EXPLANATION_DELETING,
                 "The node is to be deleted. Its deletion begins, or is tried again, at one of the next looks.", "");
