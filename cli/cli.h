@@ -127,6 +127,7 @@ _Static_assert(CLI_OPTIONS <= 128, "a set of options has no bit for the last one
 #define CLI_POSITIONAL_MAX 8
 #define CLI_NODES_MAX 100000  /* of one group */
 #define CLI_LIMIT_DEFAULT 100 /* of what grows for ever: events, operations, verdicts */
+#define CLI_LINES_DEFAULT 200 /* of a log */
 #define CLI_REPLY_BYTES_MAX (64 * 1024 * 1024)
 #define CLI_FILE_BYTES_MAX (1024 * 1024)
 
@@ -400,6 +401,7 @@ int cli_read_cluster_file(struct cli *cli, const char *verb, json_t **ret_spec);
 bool cli_confirm(struct cli *cli, const char *question, const char *expected);
 /* --limit, or what is meant without it; 0: all. */
 int cli_parse_limit(struct cli *cli, int64_t without, int64_t *ret_limit);
+int cli_parse_lines(struct cli *cli, int64_t max, int64_t *ret_lines); /* --lines of a log */
 /* --timeout. For verbs that wait: called before anything is asked for, as a usage error must leave nothing behind. */
 int cli_parse_timeout(struct cli *cli, int64_t *ret_timeout_ms);
 void cli_print_operation(FILE *f, const json_t *operation);

@@ -90,16 +90,14 @@ int cli_node_logs(struct cli *cli)
 {
     static const char *const logs[][2] = {{"kernel", " -k"}, {"agent", " -u hp-agent"}, {"all", ""}};
     const char *which = cli->argument_count > 1 ? cli->argument[1] : logs[0][0];
-    int64_t limit;
-    int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);
+    int64_t lines;
+    int rc = cli_parse_lines(cli, LINES_MAX, &lines);
     if (rc != CLI_EXIT_OK)
         return rc;
-    if (limit == 0 || limit > LINES_MAX)
-        return cli_usage(cli, "node logs: --limit is 1 to %d lines", LINES_MAX);
     for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
         if (!text_equal(which, logs[i][0]))
             continue;
-        autofree char *text = own_printf("journalctl%s --no-pager -o short-iso -n %lld", logs[i][1], (long long)limit);
+        autofree char *text = own_printf("journalctl%s --no-pager -o short-iso -n %lld", logs[i][1], (long long)lines);
         return run(cli, text);
     }
     return cli_usage(cli, "node logs: \"%s\" is no log of a node: kernel, agent or all", which);

@@ -10,11 +10,13 @@
 #define JOB_LOG_RANK_MAX 4095
 #define JOB_LOG_PATH_MAX 1024
 #define JOB_LOG_SOURCE_MAX 254
+#define JOB_LOG_STAMP_MAX 40 /* "2026-11-20T15:02:11.620113541Z" */
 
 struct job_log_ask {
     char scheduler[NAME_MAX_BYTES], job[JOB_ID_MAX_BYTES];
     int64_t rank, lines;
-    bool previous; /* of the container that was there before */
+    bool previous;                 /* of the container that was there before */
+    char after[JOB_LOG_STAMP_MAX]; /* only later lines: the time of the last one that is known; "": all */
 };
 
 struct job_log {
@@ -22,6 +24,8 @@ struct job_log {
     char node[NODE_NAME_MAX_BYTES];  /* where that runs or ran; "": not known */
     char path[JOB_LOG_PATH_MAX];     /* of the file on that node; "": there is none */
     char *text;                      /* the last lines; NULL: only the place is known. Owned */
+    char last[JOB_LOG_STAMP_MAX];    /* when the last line was written, by the clock of the node; "": not known */
+    bool cut;                        /* earlier lines that were asked for are missing */
     int64_t read_at;
 };
 

@@ -1,4 +1,4 @@
-// One operation, incident, job or deep check.
+// One operation, incident or deep check.
 import { ask, maybe, pages, post, query, segment } from './api.js';
 import { confirm } from './dialog.js';
 import { facts, h, link, nodeLink, path, same, table } from './dom.js';
@@ -64,32 +64,6 @@ export const incident = {
       table([['Node', (m) => nodeLink(i.cluster, m.node)], ['Shows', (m) => (m.backAt ? 'back' : m.cause)], ['Since', (m) => ago(m.since)],
       ['Back', (m) => ago(m.backAt)]], i.members, { key: (m) => m.node })),
     same(`hpctl incident describe ${i.id}`, `GET /v1/incidents/${i.id}`)],
-};
-
-export const job = {
-  title: ({ names }) => `Job ${names[1]}`,
-  wants: (ctx, e) => /^(jobs|operation|verdict)/.test(e.kind),
-  load: ({ names: [cluster, id] }) => ask(`clusters/${segment(cluster)}/jobs/${segment(id)}`),
-  render: ({ names: [cluster] }, j) => [crumb(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs', j.id),
-    titled({ FAILED: 'failed', NODE_FAIL: 'failed', COMPLETED: 'passed' }[j.state], `Job ${j.id}${j.name ? ` ${j.name}` : ''}`, badge(j.state),
-      ` · ${j.user ?? ''} · ${plural(j.nodeCount, 'node')} ${j.nodes ?? ''}`),
-    facts([['Reason', j.reason], ['Partition', j.partition], ['GPUs', j.gpus ? `${j.gpus}` : ''], ['Submitted', when(j.submittedAt)],
-      ['Began', when(j.startedAt)], ['Ends by', when(j.endsBy)], ['Ended', when(j.endedAt)], ['Restarts', `${j.restarts}`],
-      ['Goodput', j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 1000) / 10}%`],
-      ['Lost', j.goodput && `${duration(1000 * j.goodput.lostNodeSeconds)} of node time`], ['Counted', j.goodput?.method]]),
-    h('section', { key: 'faults' }, h('h2', {}, 'What hit its nodes'),
-      table([['Node', (f) => nodeLink(cluster, f.node)], ['Code', (f) => f.code], ['Severity', (f) => badge(f.severity)], ['When', (f) => ago(f.lastAt)],
-      ['Line', (f) => f.rawLine && h('code', {}, f.rawLine)]], j.faults, { key: (f) => `${f.id}`, nothing: 'No fault hit its nodes.' })),
-    h('section', { key: 'repairs' }, h('h2', {}, 'Repairs of its nodes'),
-      table([['Repair', (o) => link(path('operations', o.id), `${o.kind} ${o.node ?? ''}`)], ['State', (o) => badge(o.state)], ['Reason', (o) => o.reason],
-      ['When', (o) => ago(o.createdAt)]], j.repairs, { key: (o) => o.id, nothing: 'None.' })),
-    j.runs.length > 0 && h('section', { key: 'runs' }, h('h2', {}, 'Starts'),
-      table([['Start', (r) => `${r.restart + 1}`], ['State', (r) => badge(r.state)], ['Nodes', (r) => r.nodes], ['Began', (r) => when(r.startedAt)],
-      ['Ended', (r) => when(r.endedAt)], ['Why', (r) => r.why]], j.runs, { key: (r) => `${r.restart}` })),
-    j.attempts.length > 0 && h('section', { key: 'attempts' }, h('h2', {}, 'Attempts'),
-      table([['Attempt', (a) => `${a.restart}.${a.attempt}`], ['State', (a) => badge(a.state)], ['Nodes', (a) => a.nodes], ['Began', (a) => when(a.startedAt)],
-      ['Ended', (a) => when(a.endedAt)], ['Reason', (a) => a.reason], ['Productive', (a) => duration(a.productiveMs)]], j.attempts)),
-    same(`hpctl job describe ${j.id} --cluster ${cluster}`, `GET /v1/clusters/${cluster}/jobs/${j.id}`)],
 };
 
 // What the same measure was in other checks of the same kind of machine: where this node lies among them.

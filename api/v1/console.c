@@ -26,6 +26,7 @@ EMBED(console_fleet, "web/fleet.js");
 EMBED(console_format, "web/format.js");
 EMBED(console_history, "web/history.js");
 EMBED(console_hosts, "web/hosts.js");
+EMBED(console_job, "web/job.js");
 EMBED(console_keys, "web/keys.js");
 EMBED(console_list, "web/list.js");
 EMBED(console_lists, "web/lists.js");
@@ -62,6 +63,7 @@ static const struct api_file files[] = {
     {"format.js", SCRIPT, console_format_data, console_format_end, NULL},
     {"history.js", SCRIPT, console_history_data, console_history_end, NULL},
     {"hosts.js", SCRIPT, console_hosts_data, console_hosts_end, NULL},
+    {"job.js", SCRIPT, console_job_data, console_job_end, NULL},
     {"keys.js", SCRIPT, console_keys_data, console_keys_end, NULL},
     {"list.js", SCRIPT, console_list_data, console_list_end, NULL},
     {"lists.js", SCRIPT, console_lists_data, console_lists_end, NULL},

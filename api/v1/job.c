@@ -272,11 +272,32 @@ static int choose_previous(const char *text, int *ret_choice)
     return *ret_choice || strcmp(text, "false") == 0 ? 0 : STATUS_INVALID;
 }
 
+static json_t *log_json(const struct api_call *call, int64_t rank, bool is_read, const struct job_log *log)
+{
+    json_t *json = json_object();
+    json_put_text(json, "job", call->params[1]);
+    json_put_text(json, "state", is_read ? "read" : "asked");
+    json_put_i64(json, "rank", rank);
+    if (!is_read)
+        return json;
+    json_put_text(json, "source", log->source);
+    json_put_text(json, "node", log->node);
+    json_put_text(json, "path", log->path);
+    json_put_text(json, "lastAt", log->last);
+    if (log->text != NULL)
+        json_put(json, "log", json_string(log->text));
+    if (log->cut)
+        json_put(json, "cut", json_true());
+    json_put_time(json, "readAt", log->read_at);
+    return json;
+}
+
 void api_job_read_logs(struct api_call *call)
 {
     struct problem problem;
     struct job_log log;
     int previous = 0;
+    int64_t ms;
     bool is_read;
     struct service_job_log_ask ask = {.lines = JOB_LOG_LINES};
     const struct api_query query[] = {
@@ -286,8 +307,15 @@ void api_job_read_logs(struct api_call *call)
          .type = API_QUERY_CHOICE,
          .target = &previous,
          .choose = choose_previous,
-         .rule = "true or false"}};
+         .rule = "true or false"},
+        {.name = "after",
+         .type = API_QUERY_TEXT,
+         .target = ask.after,
+         .size = sizeof ask.after,
+         .rule = "lastAt of an earlier reply"}};
     if (api_query(call, query, ARRAY_LEN(query)) != 0)
+        return;
+    if (!api_v1_time(call, "after", ask.after, &ms))
         return;
     ask.previous = previous != 0;
     if (service_job_log(call->service, &call->actor, call->params[0], call->params[1], &ask, &is_read, &log,
@@ -295,18 +323,7 @@ void api_job_read_logs(struct api_call *call)
         api_problem(call, &problem);
         return;
     }
-    json_t *json = json_object();
-    json_put_text(json, "job", call->params[1]);
-    json_put_text(json, "state", is_read ? "read" : "asked");
-    json_put_i64(json, "rank", ask.rank);
-    if (is_read) {
-        json_put_text(json, "source", log.source);
-        json_put_text(json, "node", log.node);
-        json_put_text(json, "path", log.path);
-        if (log.text != NULL)
-            json_put(json, "log", json_string(log.text));
-        json_put_time(json, "readAt", log.read_at);
-    }
+    json_t *json = log_json(call, ask.rank, is_read, &log);
     free(log.text);
     api_reply_json(call, is_read ? 200 : 202, json);
 }

@@ -57,7 +57,7 @@ void job_logs_free(struct job_logs *logs)
 static bool is_same(const struct job_log_ask *a, const struct job_log_ask *b)
 {
     return strcmp(a->scheduler, b->scheduler) == 0 && strcmp(a->job, b->job) == 0 && a->rank == b->rank &&
-           a->lines == b->lines && a->previous == b->previous;
+           a->lines == b->lines && a->previous == b->previous && strcmp(a->after, b->after) == 0;
 }
 
 static struct entry *find(struct job_logs *logs, const struct job_log_ask *ask)

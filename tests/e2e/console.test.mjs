@@ -286,6 +286,43 @@ test('messages that no receiver took are listed and sent again', async () => {
   await page.unroute('**/v1/webhooks/resend');
 });
 
+test('the page of a job reads its log when asked, and shows what the job wrote as text', async () => {
+  const shown = { id: 'default/llama', name: 'llama', state: 'RUNNING', user: 'default', nodes: 'w-1', nodeCount: 1, tasks: 1, restarts: 0, faults: [], repairs: [], runs: [], signals: [], attempts: [] };
+  const said = '<img src=x onerror="globalThis.hit=1"> step 1 \u202eloss\n'.repeat(3);
+  const asked = [];
+  let log = { job: shown.id, state: 'read', rank: 3, source: 'llama-pods-3', node: 'w-1', log: said, cut: true, readAt: new Date().toISOString() };
+  await page.route('**/v1/clusters/demo/jobs/default%2Fllama', (route) => route.fulfill({ json: shown }));
+  await page.route('**/v1/clusters/demo/jobs/default%2Fllama/logs*', (route) => {
+    asked.push(new URL(route.request().url()).search);
+    if (asked.length === 1) return route.fulfill({ status: 202, json: { job: shown.id, state: 'asked', rank: 3 } });
+    return log.status ? route.fulfill({ status: log.status, json: log }) : route.fulfill({ json: log });
+  });
+  await go('#/clusters/demo/jobs/default%2Fllama');
+  await heading('Job default/llama llama');
+  await page.getByLabel('Rank').fill('3');
+  await page.getByRole('button', { name: 'Read the log' }).click();
+  await page.getByText('llama-pods-3 on w-1, read').waitFor();
+  await page.getByText('Earlier lines are left out').waitFor();
+  assert.deepEqual(asked, ['?rank=3&lines=200', '?rank=3&lines=200']);
+  assert.equal((await page.locator('pre').innerText()).trimEnd(), said.replaceAll('\u202e', '?').trimEnd());
+  assert.equal(await page.evaluate(() => globalThis.hit), undefined);
+  assert.deepEqual(await serious(page), []);
+  log = { status: 404, code: 'not-found', detail: 'The job has 2 ranks now: there is no rank 3.' };
+  await page.getByRole('button', { name: 'Read the log' }).click();
+  await page.getByText('The job has 2 ranks now').waitFor();
+  shown.id = '7';
+  log = { job: '7', state: 'read', rank: 0, node: 'w-2', path: '/fsx/ann/7.out', readAt: new Date().toISOString() };
+  await page.route('**/v1/clusters/demo/jobs/7', (route) => route.fulfill({ json: shown }));
+  await page.route('**/v1/clusters/demo/jobs/7/logs*', (route) => route.fulfill({ json: log }));
+  await go('#/clusters/demo/jobs/7');
+  await heading('Job 7 llama');
+  assert.equal(await page.getByLabel('Rank').count(), 0);
+  await page.getByRole('button', { name: 'Read the log' }).click();
+  await page.getByText('/fsx/ann/7.out', { exact: true }).waitFor();
+  seen.complaints.splice(0, seen.complaints.length, ...seen.complaints.filter((text) => !/status of 404/.test(text)));
+  await page.unrouteAll();
+});
+
 test('the fleet is shown as it was', async () => {
   await go('#/clusters/demo');
   await page.getByRole('button', { name: 'held 1' }).waitFor();

@@ -61,13 +61,13 @@ test('hpd runs a command on the node, and records who ran what before it runs', 
 });
 
 test('logs ask for the newest lines of a journal of the node, by a command that is recorded', async () => {
-  for (const [words, command] of [[[], 'journalctl -k --no-pager -o short-iso -n 100'], [['agent', '--limit', '3'], 'journalctl -u hp-agent --no-pager -o short-iso -n 3']]) {
+  for (const [words, command] of [[[], 'journalctl -k --no-pager -o short-iso -n 200'], [['agent', '--lines', '3'], 'journalctl -u hp-agent --no-pager -o short-iso -n 3']]) {
     hpctl('node', 'logs', 'w-1', ...words);
     assert.equal((await world.events('operator-request', 'w-1'))[0].message.split('runs a command: ')[1], command);
   }
-  for (const limit of ['0', '1001']) {
-    const far = hpctl('node', 'logs', 'w-1', '--limit', limit);
-    assert.deepEqual([far.status, /1 to 1000 lines/.test(far.stderr)], [2, true], far.stderr);
+  for (const lines of ['0', '1001']) {
+    const far = hpctl('node', 'logs', 'w-1', '--lines', lines);
+    assert.deepEqual([far.status, /1 to 1000/.test(far.stderr)], [2, true], far.stderr);
   }
   const long = hpctl('node', 'exec', 'w-1', '--', `echo ${'x'.repeat(400)}`);
   assert.deepEqual([long.status, long.stdout], [2, ''], long.stderr); // no event would have all of it

@@ -71,21 +71,106 @@ char *kube_log_lines(const char *bytes, size_t len)
     return text_take(&out);
 }
 
-static int ask_server(struct kube_call *call, const struct finding *finding, const struct job_log_ask *ask,
-                      struct job_log *ret_log)
+/* The time before a line, which the API server puts there; 0: there is none. */
+static size_t stamp_len(const char *line, size_t len)
 {
+    size_t at = strlen("2026-11-20T15:02:11");
+    if (len <= at || line[4] != '-' || line[10] != 'T' || line[13] != ':' || line[at] != '.')
+        return 0;
+    while (at < len && line[at] != ' ' && at < JOB_LOG_STAMP_MAX)
+        at++;
+    return at < len && line[at] == ' ' && at < JOB_LOG_STAMP_MAX ? at : 0;
+}
+
+/* What came of one request. */
+struct lines {
+    struct text text;
+    int64_t count;  /* that came */
+    bool continues; /* one of them is not later than what was known before */
+    char last[JOB_LOG_STAMP_MAX];
+};
+
+static void take_line(struct lines *lines, const char *after, const char *line, size_t len)
+{
+    char stamp[JOB_LOG_STAMP_MAX] = "";
+    size_t before = stamp_len(line, len);
+    lines->count++;
+    if (before > 0) {
+        memcpy(stamp, line, before);
+        stamp[before] = '\0';
+        text_copy_cut(lines->last, sizeof(lines->last), stamp);
+        line += before + 1;
+        len -= before + 1;
+    }
+    if (before > 0 && after[0] != '\0' && strcmp(stamp, after) <= 0) {
+        lines->continues = true;
+        return;
+    }
+    autofree char *clean = kube_log_lines(line, len);
+    text_add(&lines->text, len > 0 ? clean : "\n");
+}
+
+static void take_lines(struct lines *lines, const char *after, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        const char *end = memchr(bytes, '\n', len);
+        size_t line = end != NULL ? (size_t)(end - bytes) : len, taken = line + (end != NULL);
+        take_line(lines, after, bytes, line);
+        bytes += taken;
+        len -= taken;
+    }
+}
+
+/*
+ * The API server finds where the last lines begin and sends so many bytes from there, so of long lines the newest are missing: then it is
+ * asked for fewer, until they end before the limit. A single line that is longer is shown from its beginning.
+ */
+int kube_log_read(const struct job_log_ask *ask, kube_log_get_fn get, void *arg, struct job_log *ret_log)
+{
+    int64_t wanted = ask->lines;
+    for (;;) {
+        struct lines lines = {0};
+        autofree char *bytes = NULL;
+        size_t len = 0;
+        int status = get(arg, wanted, &bytes, &len);
+        if (status != 0)
+            return status;
+        take_lines(&lines, ask->after, bytes, len);
+        if (len < JOB_LOG_BYTES_MAX || wanted == 1) {
+            bool missed = ask->after[0] != '\0' && !lines.continues && lines.count >= wanted;
+            ret_log->text = text_take(&lines.text);
+            ret_log->cut = wanted < ask->lines || len >= JOB_LOG_BYTES_MAX || missed;
+            text_copy_cut(ret_log->last, sizeof(ret_log->last), lines.last[0] != '\0' ? lines.last : ask->after);
+            return 0;
+        }
+        wanted = lines.count - lines.count / 4 < wanted / 2 ? lines.count - lines.count / 4 : wanted / 2;
+        wanted = wanted < 1 ? 1 : wanted;
+        free(text_take(&lines.text));
+    }
+}
+
+struct asking {
+    struct kube_call *call;
+    const struct finding *finding;
+    const struct job_log_ask *ask;
+};
+
+static int ask_server(void *arg, int64_t lines, char **ret_bytes, size_t *ret_len)
+{
+    const struct asking *asking = arg;
+    const struct finding *finding = asking->finding;
+    const struct job_log_ask *ask = asking->ask;
     autofree char *space = kube_escape(finding->space), *name = kube_escape(finding->name);
-    autofree char *container = kube_escape(finding->container), *bytes = NULL;
+    autofree char *container = kube_escape(finding->container), *after = kube_escape(ask->after);
     autofree char *path =
-        own_printf("/api/v1/namespaces/%s/pods/%s/log?container=%s&tailLines=%lld&limitBytes=%zu%s", space, name,
-                   container, (long long)ask->lines, JOB_LOG_BYTES_MAX, ask->previous ? "&previous=true" : "");
-    size_t len;
-    int status = kube_get_text(call, path, &bytes, &len);
+        own_printf("/api/v1/namespaces/%s/pods/%s/log?container=%s&timestamps=true&tailLines=%lld&limitBytes=%zu%s%s%s",
+                   space, name, container, (long long)lines, JOB_LOG_BYTES_MAX, ask->previous ? "&previous=true" : "",
+                   ask->after[0] != '\0' ? "&sinceTime=" : "", after);
+    int status = kube_get_text(asking->call, path, ret_bytes, ret_len);
     if (status == STATUS_NOT_FOUND)
-        return kube_call_fail(call, status, "Rank %lld has no pod now: the pod %s is gone, and its log with it.",
+        return kube_call_fail(asking->call, status,
+                              "Rank %lld has no pod now: the pod %s is gone, and its log with it.",
                               (long long)ask->rank, finding->name);
-    if (status == 0)
-        ret_log->text = kube_log_lines(bytes, len);
     return status;
 }
 
@@ -102,7 +187,8 @@ int kube_job_log(struct scheduler *s, const struct job_log_ask *ask, struct job_
     if (finding.pod < 0)
         return kube_call_fail(&call, STATUS_NOT_FOUND, "The job has %d rank%s now: there is no rank %lld.",
                               finding.ranks, text_plural(finding.ranks), (long long)ask->rank);
-    int status = ask_server(&call, &finding, ask, ret_log);
+    struct asking asking = {&call, &finding, ask};
+    int status = kube_log_read(ask, ask_server, &asking, ret_log);
     if (status != 0)
         return status;
     text_copy_cut(ret_log->source, sizeof(ret_log->source), finding.name);

@@ -92,6 +92,10 @@ void kube_training_metrics(struct scheduler *s, struct text *text);
 int kube_job_log(struct scheduler *s, const struct job_log_ask *ask, struct job_log *ret_log, char *ret_error);
 /* Whatever a program wrote as lines of printable UTF-8. Caller frees. */
 char *kube_log_lines(const char *bytes, size_t len);
+/* The last lines, with their times before them, as the API server has them. Caller frees. */
+typedef int (*kube_log_get_fn)(void *arg, int64_t lines, char **ret_bytes, size_t *ret_len);
+/* Writes text, last and cut. */
+int kube_log_read(const struct job_log_ask *ask, kube_log_get_fn get, void *arg, struct job_log *ret_log);
 
 /* pods.c */
 int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job **ret_jobs, size_t *ret_count,

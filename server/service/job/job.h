@@ -66,7 +66,8 @@ int service_job_command(struct service *s, const struct actor *actor, const char
  * ret_log->text. */
 struct service_job_log_ask {
     int64_t rank, lines;
-    bool previous; /* of the container before the present one */
+    bool previous;                 /* of the container before the present one */
+    char after[JOB_LOG_STAMP_MAX]; /* only later lines; "": all */
 };
 int service_job_log(struct service *s, const struct actor *actor, const char *cluster, const char *job,
                     const struct service_job_log_ask *asked, bool *ret_is_read, struct job_log *ret_log,

@@ -55,6 +55,7 @@ int service_job_log(struct service *s, const struct actor *actor, const char *cl
     struct cluster_job found;
     char error[JOB_LOG_ERROR_MAX];
     enum job_log_state state;
+    text_copy_cut(ask.after, sizeof(ask.after), asked->after);
     int status = service_require(actor, ROLE_OPERATOR, ret_problem);
     if (status == 0)
         status = service_job_find(s, cluster, job, &found, ret_problem);

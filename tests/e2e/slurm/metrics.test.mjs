@@ -1,10 +1,11 @@
 // Slurm's figures in hpd's metrics, and its jobs, on a real Slurm: what a job snapshot costs it, and what is shown when it is gone.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { assertValid, operations } from '../api/contract.mjs';
-import { root } from '../lib/programs.mjs';
+import { hpctlPath, root } from '../lib/programs.mjs';
 import { World, until } from '../lib/world.mjs';
 
 const PROGRAMS = ['scontrol', 'squeue', 'scancel', 'sacctmgr', 'sdiag', 'sshare'];
@@ -116,6 +117,22 @@ test('the end of a job\'s output is printed where this machine has its file', as
   check('readJobLogs', 200, place);
   assert.deepEqual([place.state, place.node, place.path, place.log], ['read', 'gpu-2', out, undefined]);
   world.slurmRun('scancel', job);
+});
+
+test('what a job writes is followed until the job is over', async () => {
+  const out = join(world.dir, 'followed.out');
+  const job = world.slurmRun('sbatch', '--parsable', '-N1', '-w', 'gpu-2', '-o', out, '--wrap', `seq 1 5; while ! test -e ${out}.go; do sleep 0.2; done; seq 6 8; printf end`);
+  await until('it has written', () => existsSync(out) && readFileSync(out, 'utf8').endsWith('5\n') && world.json('job', 'list').some((j) => j.id === job && j.state === 'RUNNING'));
+  const follower = spawn(hpctlPath, ['job', 'logs', job, '--lines', '2', '--follow'], { env: { ...process.env, ...world.env } });
+  let printed = '', said = '';
+  follower.stdout.on('data', (d) => (printed += d));
+  follower.stderr.on('data', (d) => (said += d));
+  const ended = new Promise((done) => follower.on('close', done));
+  await until('its end is printed', () => printed === '4\n5\n');
+  writeFileSync(`${out}.go`, '');
+  assert.equal(await ended, 0, said);
+  assert.deepEqual([printed, said], ['4\n5\n6\n7\n8\nend', '']);
+  assert.match(world.hpctl('job', 'logs', job, '--follow', '-o', 'json').err, /--follow prints what is written from now on/);
 });
 
 test('jobs are listed and described as Slurm has them', async () => {

@@ -8,6 +8,7 @@
 
 #include "base/own.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "server/live/job_log.h"
 #include "server/scheduler/kubernetes/private.h"
 #include "server/scheduler/slurm/job_log.h"
@@ -128,6 +129,89 @@ static void test_what_a_container_wrote_becomes_harmless_lines(void **state)
     assert_string_equal(none, "");
 }
 
+/* A kubelet: the last lines, cut behind so many bytes. */
+struct kubelet {
+    const char *log;
+    int requests;
+};
+
+static int kubelet_get(void *arg, int64_t lines, char **ret_bytes, size_t *ret_len)
+{
+    struct kubelet *kubelet = arg;
+    const char *at = kubelet->log + strlen(kubelet->log);
+    for (int64_t left = lines + 1; at > kubelet->log; at--)
+        if (at[-1] == '\n' && --left == 0)
+            break;
+    size_t len = strlen(at);
+    *ret_len = len > JOB_LOG_BYTES_MAX ? JOB_LOG_BYTES_MAX : len;
+    *ret_bytes = own_calloc(*ret_len + 1, 1);
+    memcpy(*ret_bytes, at, *ret_len);
+    kubelet->requests++;
+    return 0;
+}
+
+static void expect_log(const char *wrote, const struct job_log_ask *ask, const char *lines, const char *last, bool cut)
+{
+    struct kubelet kubelet = {.log = wrote};
+    struct job_log log = {0};
+    assert_int_equal(kube_log_read(ask, kubelet_get, &kubelet, &log), 0);
+    assert_string_equal(log.text, lines);
+    assert_string_equal(log.last, last);
+    assert_int_equal(log.cut, cut);
+    free(log.text);
+}
+
+#define AT(ns) "2026-11-20T15:02:11.00000000" ns "Z"
+
+static void test_the_times_of_lines_are_taken_off_and_say_what_is_new(void **state)
+{
+    (void)state;
+    static const char wrote[] = AT("1") " a\n" AT("2") " \n" AT("3") " 10%\r20%\n";
+    struct job_log_ask ask = {.lines = 10};
+    expect_log(wrote, &ask, "a\n\n10%\n20%\n", AT("3"), false);
+    text_copy(ask.after, sizeof(ask.after), AT("1"));
+    expect_log(wrote, &ask, "\n10%\n20%\n", AT("3"), false);
+    text_copy(ask.after, sizeof(ask.after), AT("3"));
+    expect_log(wrote, &ask, "", AT("3"), false);
+    expect_log("", &ask, "", AT("3"), false);
+    ask.lines = 2; /* as many came as were asked for, and all are new: others may lie between */
+    text_copy(ask.after, sizeof(ask.after), AT("1"));
+    expect_log(wrote, &ask, "\n10%\n20%\n", AT("3"), true);
+    ask.lines = 3;
+    expect_log(wrote, &ask, "\n10%\n20%\n", AT("3"), false);
+    expect_log("no time\n", &ask, "no time\n", AT("1"), false);
+    expect_log("2026-11-20T15:02:11 is none\n", &ask, "2026-11-20T15:02:11 is none\n", AT("1"), false);
+}
+
+static void test_the_newest_of_long_lines_are_shown(void **state)
+{
+    (void)state;
+    struct text wrote AUTO(text) = {0};
+    autofree char *blank = own_calloc(40001, 1), *longer = own_calloc(JOB_LOG_BYTES_MAX + 1, 1);
+    memset(blank, '.', 40000);
+    for (int i = 0; i < 200; i++)
+        text_printf(&wrote, "%s %d %s\n", AT("1"), i, i < 150 ? blank : "");
+    text_printf(&wrote, "%s the newest\n", AT("2"));
+    struct kubelet kubelet = {.log = text_get(&wrote)};
+    struct job_log log = {0};
+    assert_int_equal(kube_log_read(&(struct job_log_ask){.lines = 200}, kubelet_get, &kubelet, &log), 0);
+    size_t len = strlen(log.text);
+    assert_true(len > strlen("the newest\n") && len < JOB_LOG_BYTES_MAX);
+    assert_string_equal(log.text + len - strlen("199 \nthe newest\n"), "199 \nthe newest\n");
+    assert_string_equal(log.last, AT("2"));
+    assert_true(log.cut);
+    assert_in_range(kubelet.requests, 2, 8);
+    free(log.text);
+    memset(longer, 'x', JOB_LOG_BYTES_MAX);
+    text_clear(&wrote);
+    text_printf(&wrote, "%s small\n%s %s\n", AT("1"), AT("2"), longer);
+    struct kubelet other = {.log = text_get(&wrote)};
+    assert_int_equal(kube_log_read(&(struct job_log_ask){.lines = 200}, kubelet_get, &other, &log), 0);
+    assert_int_equal(log.text[0], 'x'); /* its beginning, and not the one before it */
+    assert_true(log.cut);
+    free(log.text);
+}
+
 static void test_where_a_job_of_slurm_writes(void **state)
 {
     (void)state;
@@ -154,6 +238,8 @@ int main(void)
         cmocka_unit_test(test_what_failed_says_why),
         cmocka_unit_test(test_a_reader_on_its_own_thread),
         cmocka_unit_test(test_what_a_container_wrote_becomes_harmless_lines),
+        cmocka_unit_test(test_the_times_of_lines_are_taken_off_and_say_what_is_new),
+        cmocka_unit_test(test_the_newest_of_long_lines_are_shown),
         cmocka_unit_test(test_where_a_job_of_slurm_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
