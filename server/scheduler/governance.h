@@ -92,6 +92,8 @@ struct scheduler_governance {
     size_t wanted_count;
     bool *gone; /* of held: it is as it was before us, or no more ours to change */
     bool more;  /* there was no time for all of it */
+    char stuck
+        [SCHEDULER_WHY_MAX]; /* why a thing that no rule wants any more could not be taken back; "": all could, or it needs time */
 };
 struct scheduler_governance *scheduler_governance_new(void);
 void scheduler_governance_free(struct scheduler_governance *governance);

@@ -18,10 +18,25 @@ void governing_begin(struct governing *g, struct scheduler_governance *request, 
     free(request->gone);
     request->gone = own_calloc(request->held_count + 1, sizeof(*request->gone));
     request->more = false;
+    request->stuck[0] = '\0';
+}
+
+/* What nobody wants any more has no rule that could say it. */
+static void say_stuck(struct governing *g)
+{
+    for (size_t i = 0; i < g->refusal_count; i++) {
+        const struct governing_refusal *refusal = &g->refusals[i];
+        const struct governance_held *held = governing_held(g, refusal->object, refusal->name);
+        if (refusal->answer.outcome != SCHEDULER_OUTCOME_FAILED || held == NULL || !governing_is_left(g, held))
+            continue;
+        text_copy_cut(g->request->stuck, sizeof(g->request->stuck), refusal->answer.why);
+        return;
+    }
 }
 
 void governing_end(struct governing *g)
 {
+    say_stuck(g);
     free(g->claimed);
     free(g->refusals);
 }
@@ -74,14 +89,23 @@ void governing_want(struct governing *g, const struct governance_held *wanted)
 
 /* --- changing ----------------------------------------------------------------------------------------------------- */
 
+const struct scheduler_answer *governing_refusal(const struct governing *g, enum governance_object object,
+                                                 const char *name)
+{
+    for (size_t i = 0; i < g->refusal_count; i++)
+        if (g->refusals[i].object == object && strcmp(g->refusals[i].name, name) == 0)
+            return &g->refusals[i].answer;
+    return NULL;
+}
+
 static void say_settled(const struct governing *g, enum governance_object object, const char *name,
                         struct scheduler_answer *answer)
 {
-    for (size_t i = 0; i < g->refusal_count; i++)
-        if (g->refusals[i].object == object && strcmp(g->refusals[i].name, name) == 0) {
-            *answer = g->refusals[i].answer;
-            return;
-        }
+    const struct scheduler_answer *refusal = governing_refusal(g, object, name);
+    if (refusal != NULL) {
+        *answer = *refusal;
+        return;
+    }
     scheduler_say(answer, SCHEDULER_OUTCOME_FAILED, "%s took the change of its %s %s and does not show it", g->backend,
                   governance_object_text(object), name);
 }
@@ -125,8 +149,8 @@ void scheduler_join(struct scheduler_answer *into, const struct scheduler_answer
 {
     static const int weight[] = {[SCHEDULER_OUTCOME_UNASKED] = 0,
                                  [SCHEDULER_OUTCOME_HOLDS] = 1,
-                                 [SCHEDULER_OUTCOME_FAILED] = 2,
-                                 [SCHEDULER_OUTCOME_LATER] = 3};
+                                 [SCHEDULER_OUTCOME_LATER] = 2,
+                                 [SCHEDULER_OUTCOME_FAILED] = 3};
     if (weight[other->outcome] > weight[into->outcome])
         *into = *other;
 }

@@ -52,9 +52,13 @@ bool governing_may_change(struct governing *g, enum governance_object object, co
 void governing_refused(struct governing *g, enum governance_object object, const char *name,
                        const struct scheduler_answer *answer);
 
+/* Of a change of it in this call; NULL: none was refused. */
+const struct scheduler_answer *governing_refusal(const struct governing *g, enum governance_object object,
+                                                 const char *name);
+
 void scheduler_say(struct scheduler_answer *answer, enum scheduler_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* What is undecided, then what failed, outweighs what holds. */
+/* What failed outweighs what is undecided, which no waiting makes whole; either outweighs what holds. */
 void scheduler_join(struct scheduler_answer *into, const struct scheduler_answer *other);
 /* The answers to parts that were not asked for are dropped. */
 void scheduler_drop_unasked(struct scheduler_rule *rule);

@@ -12,6 +12,8 @@
 #define DEV_70 "{\"classes\":[{\"name\":\"dev\",\"weight\":70}]}"
 #define DEV_30 "{\"classes\":[{\"name\":\"dev\",\"weight\":30}]}"
 #define WITH_PROD "{\"classes\":[{\"name\":\"dev\",\"weight\":70},{\"name\":\"prod\",\"weight\":90}]}"
+#define WITH_PROD_SHARED \
+    "{\"classes\":[{\"name\":\"dev\",\"weight\":70},{\"name\":\"prod\",\"weight\":90}],\"fairShare\":true}"
 #define FORMER_TIER 3
 #define STORY_REST_MS (15 * MS_PER_S) /* one that was killed goes on at once */
 
@@ -144,6 +146,49 @@ static void what_does_not_hold_is_said_and_tried_on(void **state)
     sim_close(&sim);
 }
 
+/* What never ends does not hide what will not be, and that is said once. */
+static void what_failed_is_said_while_the_rest_is_under_way(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim);
+    sim.scheduler.waits = true;
+    assert_int_equal(ask(&sim, CONFIG, WITH_PROD_SHARED, true, -1), 0);
+    sim_run(&sim, MS_PER_MIN);
+    struct governance governance = look(&sim, CONFIG);
+    assert_int_equal(governance.status, GOVERNANCE_STATUS_CREATE_FAILED);
+    assert_string_equal(governance.reason,
+                        "Stored, but not applied in full. PriorityClasses: no partition named prod.");
+    assert_int_equal(tier(&sim, "dev"), 70);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_CONFIG, "no partition named prod"), 1);
+    fake_partition_add(&sim.scheduler, "prod", 1);
+    sim.scheduler.waits = false;
+    sim_run(&sim, 20 * MS_PER_MIN);
+    assert_int_equal(look(&sim, CONFIG).status, GOVERNANCE_STATUS_CREATED);
+    sim_close(&sim);
+}
+
+/* No rule is left that could say it. */
+static void what_cannot_be_taken_back_is_said_once_and_tried_on(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_world(&sim);
+    assert_int_equal(ask(&sim, CONFIG, DEV_70, true, -1), 0);
+    sim_settle(&sim);
+    sim.scheduler.stuck = "User hpd cannot delete it";
+    forget(&sim);
+    sim_run(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "stays in the scheduler slurm: User hpd"), 1);
+    assert_int_equal(held(&sim), 1);
+    sim.scheduler.stuck = NULL;
+    sim_run(&sim, 2 * MS_PER_MIN);
+    assert_int_equal(tier(&sim, "dev"), FORMER_TIER);
+    assert_int_equal(held(&sim), 0);
+    sim_close(&sim);
+}
+
 static void a_scheduler_that_forgot_is_told_again(void **state)
 {
     struct sim sim;
@@ -260,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tier_comes_changes_and_goes),
         cmocka_unit_test(what_does_not_hold_is_said_and_tried_on),
+        cmocka_unit_test(what_failed_is_said_while_the_rest_is_under_way),
+        cmocka_unit_test(what_cannot_be_taken_back_is_said_once_and_tried_on),
         cmocka_unit_test(a_scheduler_that_forgot_is_told_again),
         cmocka_unit_test(while_it_is_away_nothing_is_claimed_and_nothing_denied),
         cmocka_unit_test(a_cluster_takes_its_configuration_along),

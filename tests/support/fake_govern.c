@@ -82,6 +82,10 @@ static void release(struct fake_scheduler *fake, struct scheduler_governance *re
 {
     for (size_t i = 0; i < request->held_count; i++) {
         struct fake_partition *partition = fake_partition_find(fake, request->held[i].name);
+        if (!claimed[i] && fake->stuck != NULL) {
+            snprintf(request->stuck, sizeof(request->stuck), "%s", fake->stuck);
+            continue;
+        }
         request->gone[i] = !claimed[i] && (partition == NULL || partition->tier == request->held[i].former);
         if (!claimed[i] && partition != NULL)
             partition->tier = request->held[i].former;
@@ -105,6 +109,8 @@ int fake_govern(struct scheduler *s, struct scheduler_governance *request, char 
         struct scheduler_answer *classes = &rule->answers[SCHEDULER_PART_PRIORITY_CLASSES];
         if (rule->kind == GOVERNANCE_KIND_COMPUTE_QUOTA && !rule->off)
             say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_FAILED, "no accounting", "");
+        if (fake->waits && rule->asked[SCHEDULER_PART_FAIR_SHARE])
+            say(&rule->answers[SCHEDULER_PART_FAIR_SHARE], SCHEDULER_OUTCOME_LATER, "under way", "");
         for (size_t k = 0; k < rule->class_count; k++)
             bring(fake, request, &rule->classes[k], classes, claimed);
     }

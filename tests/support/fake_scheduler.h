@@ -53,6 +53,8 @@ struct fake_scheduler {
     bool shows_faults, denies_faults; /* nodes show their faults, as of the next start of hpd; it may not be done */
     int cleared;                      /* how often a node was to show none */
     int64_t observed, governed;
+    const char *stuck; /* why a former tier is not set again; NULL: it is */
+    bool waits;        /* fair shares are under way, for ever */
     struct fake_outcome *outcome;
     const struct clock *clock; /* of reasons; NULL: it does not say when they were given */
 };

@@ -26,6 +26,7 @@ struct govern_keeper {
     struct keeper_pace pace;
     int64_t *versions; /* of the rules that are being asked for */
     uint64_t asked;    /* a number for what was asked for last */
+    char *stuck;       /* what was reported last of what cannot be taken back; NULL: nothing */
 };
 
 /* One reading of what is wanted. */
@@ -43,6 +44,7 @@ static void start(struct scheduler_link *link)
 static void end(struct scheduler_link *link)
 {
     free(link->govern->versions);
+    free(link->govern->stuck);
     free(TAKE(link->govern));
 }
 
@@ -122,7 +124,10 @@ static bool judge(struct settling *s, const struct scheduler_rule *rule, struct 
         if (s->status == STATUS_UNSUPPORTED)
             outcome = rule->off ? SCHEDULER_OUTCOME_HOLDS : SCHEDULER_OUTCOME_FAILED;
     }
-    s->pending = s->pending || outcome == SCHEDULER_OUTCOME_LATER;
+    bool undecided = outcome == SCHEDULER_OUTCOME_LATER || (s->status == 0 && govern_rule_is_undecided(rule));
+    s->pending = s->pending || undecided;
+    if (undecided && (s->governance->wanted_count > 0 || s->governance->more))
+        outcome = SCHEDULER_OUTCOME_LATER; /* it is asked again at once, and says the rest then */
     if (outcome == SCHEDULER_OUTCOME_LATER && !was_pending)
         return false; /* as it was seen last */
     if (rule->off && outcome == SCHEDULER_OUTCOME_HOLDS)
@@ -190,6 +195,33 @@ static int write_settling(struct db_tx *tx, void *arg)
     return status;
 }
 
+static int write_stuck(struct db_tx *tx, void *arg)
+{
+    struct settling *s = arg;
+    int status = 0;
+    turn_reset(&s->turn);
+    s->turn.tx = tx;
+    for (const struct rcluster *c = s->turn.r->clusters; c != NULL && status == 0; c = c->next)
+        if (c->link == s->link)
+            status =
+                turn_cluster_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DESIRED, c, s->governance->stuck,
+                                   "what a quota or a scheduler configuration had made stays in the scheduler %s: %s",
+                                   s->link->name, s->governance->stuck);
+    return status;
+}
+
+/* Once for each reason. What is tried with every look is not reported with every look. */
+static void tell_stuck(struct settling *s, struct govern_keeper *govern)
+{
+    const char *stuck = s->governance->stuck;
+    if (s->status != 0 || strcmp(stuck, text_or_empty(govern->stuck)) == 0)
+        return;
+    if (stuck[0] != '\0' && keeper_record(&s->turn, "govern", write_stuck, s, NULL) != 0)
+        return;
+    free(govern->stuck);
+    govern->stuck = own_strdup(stuck);
+}
+
 /* When it is asked for again. */
 static void pause(struct reconcile *r, struct scheduler_link *link, bool undecided)
 {
@@ -207,6 +239,8 @@ static void record(struct reconcile *r, struct scheduler_link *link, const struc
                          .error = error};
     int written = keeper_record(&s.turn, "govern", write_settling, &s,
                                 "what became of quotas and priorities could not be stored, it is asked again");
+    if (written == 0)
+        tell_stuck(&s, link->govern);
     pause(r, link, written != 0 || s.pending || (status != 0 && status != STATUS_UNSUPPORTED));
     if (written == 0 && status == 0 && (governance->wanted_count > 0 || governance->more))
         link->govern->pace.due_at = s.turn.now; /* what was written down may be touched now */

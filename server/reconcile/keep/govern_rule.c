@@ -115,16 +115,24 @@ enum scheduler_outcome govern_rule_judge(const struct scheduler_rule *rule, char
             text_printf(&later, " %s: %s.", name, answer->why);
     }
     autofree char *reason = NULL;
-    if (text_get(&later)[0] != '\0') {
-        outcome = SCHEDULER_OUTCOME_LATER;
-        reason = own_printf("Stored, but not applied yet.%s", text_get(&later));
-    } else if (text_get(&failed)[0] != '\0') {
+    if (text_get(&failed)[0] != '\0') {
         outcome = SCHEDULER_OUTCOME_FAILED;
         reason = own_printf("Stored, but not applied in full.%s", text_get(&failed));
+    } else if (text_get(&later)[0] != '\0') {
+        outcome = SCHEDULER_OUTCOME_LATER;
+        reason = own_printf("Stored, but not applied yet.%s", text_get(&later));
     } else {
         reason = own_strdup("Applied: the scheduler goes by all of it.");
     }
     text_copy_cut(ret_reason, SENTENCE_MAX_BYTES, reason);
     write_details(rule, ret_details);
     return outcome;
+}
+
+bool govern_rule_is_undecided(const struct scheduler_rule *rule)
+{
+    for (int part = 0; part < SCHEDULER_PART_COUNT; part++)
+        if (rule->answers[part].outcome == SCHEDULER_OUTCOME_LATER)
+            return true;
+    return false;
 }

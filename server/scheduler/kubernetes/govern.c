@@ -78,10 +78,13 @@ static int look(struct kube_governing *g)
     }
     const json_t *queues = json_object_get(g->lists[KUEUE_CLUSTER_QUEUE], "items");
     g->shares_fairly = false;
-    g->has_queue = json_array_size(queues) > 0;
-    for (size_t i = 0; i < json_array_size(queues); i++)
-        if (json_is_object(kube_at(json_array_get(queues, i), "status", "fairSharing")))
-            g->shares_fairly = true;
+    g->has_queue = false;
+    for (size_t i = 0; i < json_array_size(queues); i++) {
+        const json_t *queue = json_array_get(queues, i);
+        const char *ignored;
+        g->shares_fairly = g->shares_fairly || json_is_object(kube_at(queue, "status", "fairSharing"));
+        g->has_queue = g->has_queue || kueue_is_active(queue, &ignored) >= 0; /* one whose status Kueue has written */
+    }
     return status;
 }
 
@@ -439,13 +442,32 @@ static void release_all(struct kube_governing *g)
                                            release(g, &g->pass.request->held[i], order[o]);
 }
 
-/* A quota that is switched off is so when its queue has gone. */
+static const char *kind_of(enum governance_object object)
+{
+    for (int kind = 0; kind < KUEUE_KIND_COUNT; kind++)
+        if (kueue_kinds[kind].object == object)
+            return kueue_kinds[kind].kind;
+    return governance_object_text(object);
+}
+
+/* A quota that is switched off is so when all that was made for it has gone. */
 static void see_off(const struct kube_governing *g, struct scheduler_rule *rule)
 {
-    const struct governance_held *held = rule->off ? held_find(g, KUEUE_CLUSTER_QUEUE, rule->team) : NULL;
-    if (held != NULL && governing_is_left(&g->pass, held) && !g->pass.request->gone[held - g->pass.request->held])
-        scheduler_say(&rule->answers[SCHEDULER_PART_RESOURCES], SCHEDULER_OUTCOME_LATER,
-                      "Kueue's ClusterQueue for %s is to go; it stays until the last job in it has ended", rule->team);
+    const struct scheduler_governance *request = g->pass.request;
+    for (size_t i = 0; rule->off && i < request->held_count; i++) {
+        const struct governance_held *held = &request->held[i];
+        struct scheduler_answer one;
+        if (strcmp(held->mark, rule->uid) != 0 || !governing_is_left(&g->pass, held) || request->gone[i])
+            continue;
+        const struct scheduler_answer *refusal = governing_refusal(&g->pass, held->object, held->name);
+        if (refusal != NULL)
+            one = *refusal;
+        else
+            scheduler_say(&one, SCHEDULER_OUTCOME_LATER,
+                          "Kueue's %s for %s is to go; a queue stays until the last job in it has ended",
+                          kind_of(held->object), held->name);
+        scheduler_join(&rule->answers[SCHEDULER_PART_RESOURCES], &one);
+    }
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------------ */

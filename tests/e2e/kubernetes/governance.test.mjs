@@ -11,6 +11,8 @@ const why = cannotGovern();
 const WAIT = 90000;
 const p5 = 'ml.p5.48xlarge'; // 8 CPUs, 32 GiB and 8 GPUs of each node here
 const CONFIG = '/v1/clusters/demo/scheduler-config';
+const RIGHTS = join(root, 'packaging/kubernetes/rbac-governance.yaml');
+const KINDS = ['clusterqueues', 'localqueues', 'resourceflavors', 'workloadpriorityclasses'];
 const QUOTAS = '/v1/clusters/demo/quotas';
 
 let world;
@@ -70,8 +72,13 @@ test('without Kueue that is said, and nothing is made', { skip: why }, async () 
 test('too few rights are named, and with them and Kueue it is applied', { skip: why }, async () => {
   world.kubernetesLab('kueue');
   await until('the missing right is named', async () => /cannot list resource/.test((await call('GET', `${QUOTAS}/vision`)).failureReason ?? ''), WAIT);
-  world.kubectl('apply', '-f', join(root, 'packaging/kubernetes/rbac-governance.yaml'));
+  world.kubectl('apply', '-f', RIGHTS);
   world.kubectl('create', 'clusterrolebinding', 'holdfast-governance', '--clusterrole=holdfast-governance', '--user=holdfast');
+  // Kueue's queue waits for its flavor for ever. The right is named all the same.
+  world.kubectl('patch', 'clusterrole', 'holdfast-governance', '--type=json', '-p', `[{"op": "replace", "path": "/rules/0/resources", "value": ${JSON.stringify(KINDS.filter((kind) => kind !== 'resourceflavors'))}}, {"op": "add", "path": "/rules/-", "value": {"apiGroups": ["kueue.x-k8s.io"], "resources": ["resourceflavors"], "verbs": ["list"]}}]`);
+  await until('the missing right is named', async () => /cannot create resource "resourceflavors"/.test((await call('GET', `${QUOTAS}/vision`)).failureReason ?? ''), WAIT);
+  assert.equal((await call('GET', `${QUOTAS}/vision`)).status, 'CreateFailed');
+  world.kubectl('apply', '-f', RIGHTS);
   await quota('speech', { accelerators: 8 });
   for (const path of [CONFIG, `${QUOTAS}/vision`, `${QUOTAS}/speech`]) {
     const one = await settled(path, (o) => o.applied);

@@ -95,7 +95,9 @@ static void test_what_is_said_of_it(void **state)
         {SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED,
          "Stored, but not applied in full. PriorityClasses: a. FairShare: b.",
          "{\"PriorityClasses\":\"a\",\"FairShare\":\"b\"}"},
-        {SCHEDULER_OUTCOME_LATER, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_LATER,
+        {SCHEDULER_OUTCOME_LATER, SCHEDULER_OUTCOME_FAILED, SCHEDULER_OUTCOME_FAILED,
+         "Stored, but not applied in full. FairShare: b.", "{\"PriorityClasses\":\"a\",\"FairShare\":\"b\"}"},
+        {SCHEDULER_OUTCOME_LATER, SCHEDULER_OUTCOME_LATER, SCHEDULER_OUTCOME_LATER,
          "Stored, but not applied yet. PriorityClasses: a.", "{\"PriorityClasses\":\"a\",\"FairShare\":\"b\"}"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -105,6 +107,7 @@ static void test_what_is_said_of_it(void **state)
         rule.answers[SCHEDULER_PART_PRIORITY_CLASSES] = (struct scheduler_answer){cases[i].classes, "a"};
         rule.answers[SCHEDULER_PART_FAIR_SHARE] = (struct scheduler_answer){cases[i].share, "b"};
         assert_int_equal(govern_rule_judge(&rule, reason, details), cases[i].outcome);
+        assert_int_equal(govern_rule_is_undecided(&rule), cases[i].classes == SCHEDULER_OUTCOME_LATER);
         assert_string_equal(reason, cases[i].reason);
         assert_string_equal(details, cases[i].details);
     }
