@@ -12,14 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-ENUM_DEFINE(scheduler_cause, SCHEDULER_CAUSE_LIST)
-
-enum scheduler_cause scheduler_cause_of(const char *note)
-{
-    enum scheduler_cause cause;
-    return scheduler_cause_parse(note, &cause) == 0 ? cause : SCHEDULER_CAUSE_HOLD;
-}
-
 struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, struct scheduler *self)
 {
     bool required = ops->name != NULL && ops->observe != NULL && ops->cordon != NULL && ops->uncordon != NULL &&

@@ -37,28 +37,11 @@ enum scheduler_request {
     SCHEDULER_REQUEST_NEAR_MISS, /* looks like one of them, but is not exact: warn, never act */
 };
 
-/* What work of ours a cordon is for, and what it says there. A hold has the words of what was decided. */
-#define SCHEDULER_CAUSE_LIST(X)                \
-    X(HOLD, "")                                \
-    X(REBOOT, "the node is being rebooted")    \
-    X(REPLACE, "the node is being replaced")   \
-    X(UPDATE, "the software is being updated") \
-    X(RESET, "a device is being reset")        \
-    X(CHECK, "deep health checks")             \
-    X(DELETE, "the node is being deleted")
-enum scheduler_cause {
-#define X(SYMBOL, text) SCHEDULER_CAUSE_##SYMBOL,
-    SCHEDULER_CAUSE_LIST(X)
-#undef X
-};
-ENUM_DECLARE(scheduler_cause);
-
 /* Whose a cordon is, as each backend writes it in its own way: Slurm as a reason, Kubernetes as a taint, labels and an annotation. */
 struct scheduler_owner {
     enum scheduler_request
         request;      /* the repair that is under way: shown as people ask for it; NONE: a hold, or other work */
     const char *note; /* for people, why; borrowed. Not shown beside a request */
-    enum scheduler_cause cause; /* that note's */
     bool
         says_only; /* where nodes have labels: it is said on the node, and nothing is kept off it. Elsewhere it is cordoned */
 };
@@ -82,9 +65,8 @@ struct scheduler_node {
         downed; /* the scheduler took it out because it was away (it restarted, it did not respond), and hears it again,
                        * but leaves it out until somebody says otherwise */
     bool ours;  /* it is cordoned, and that is a hold of ours … */
-    size_t note;                /* … whose note begins at this byte of reason, … */
-    enum scheduler_cause cause; /* … for this */
-    bool annotated;             /* the person's request that is a near miss says what an exact one is */
+    size_t note;    /* … whose note begins at this byte of reason */
+    bool annotated; /* the person's request that is a near miss says what an exact one is */
     enum scheduler_request request;
     /* What it has and what jobs have of it; for the job snapshot, 0 and "" where the backend does not say. */
     int64_t cpus, cpus_used, memory_mib, memory_used_mib;
@@ -153,9 +135,6 @@ void scheduler_quarantine_free(struct scheduler_quarantine *quarantine); /* acce
 
 /* The nodes of a job snapshot: what people choose them by, in memory of its own. */
 void scheduler_snapshot_nodes(struct job_snapshot *snapshot, const struct scheduler_observation *seen);
-
-/* For a backend that shows the note alone: which work of ours has it. A note of other words is a hold's. */
-enum scheduler_cause scheduler_cause_of(const char *note);
 
 struct scheduler; /* a backend's own state */
 

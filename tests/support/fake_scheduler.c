@@ -161,7 +161,6 @@ static int observe(struct scheduler *s, struct scheduler_observation *ret_observ
         to->request = request_of(from);
         to->ours = is_ours(from->reason);
         to->note = strlen(OURS);
-        to->cause = to->ours ? scheduler_cause_of(from->reason + to->note) : SCHEDULER_CAUSE_HOLD;
         to->annotated = strstr(from->reason, " (" OURS) != NULL;
         to->address = words.len;
         text_add_bytes(&words, from->address, strlen(from->address) + 1);

@@ -40,32 +40,31 @@ void reconcile_call_free(struct rcall *call)
     free(call);
 }
 
-static enum scheduler_cause cause_of(enum operation_kind kind)
+/* For people alone: nobody reads it back. */
+static const char *note_of(enum operation_kind kind)
 {
     switch (kind) {
     case OPERATION_KIND_REBOOT:
-        return SCHEDULER_CAUSE_REBOOT;
+        return "the node is being rebooted";
     case OPERATION_KIND_REPLACE:
-        return SCHEDULER_CAUSE_REPLACE;
+        return "the node is being replaced";
     case OPERATION_KIND_UPDATE:
-        return SCHEDULER_CAUSE_UPDATE;
+        return "the software is being updated";
     case OPERATION_KIND_RESET:
-        return SCHEDULER_CAUSE_RESET;
+        return "a device is being reset";
     case OPERATION_KIND_CHECK:
-        return SCHEDULER_CAUSE_CHECK;
+        return "deep health checks";
     default:
-        return SCHEDULER_CAUSE_DELETE;
+        return "the node is being deleted";
     }
 }
 
 struct scheduler_owner reconcile_owner(enum operation_kind kind)
 {
-    const enum scheduler_cause cause = cause_of(kind);
     return (struct scheduler_owner){.request = kind == OPERATION_KIND_REBOOT    ? SCHEDULER_REQUEST_REBOOT
                                                : kind == OPERATION_KIND_REPLACE ? SCHEDULER_REQUEST_REPLACE
                                                                                 : SCHEDULER_REQUEST_NONE,
-                                    .note = scheduler_cause_text(cause),
-                                    .cause = cause};
+                                    .note = note_of(kind)};
 }
 
 void reconcile_call_owner(struct rcall *call, struct scheduler_owner owner)

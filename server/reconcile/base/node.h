@@ -64,7 +64,6 @@ struct rnode {
     uint32_t domain[TOPOLOGY_LEVEL_COUNT]; /* reconcile_domain; 0: not known */
     uint8_t state, health, request, leftover;
     uint8_t signal_cause; /* of signal_at */
-    uint8_t cause;        /* enum scheduler_cause: what work of ours the reason is about */
     uint8_t notes;
     uint8_t look;         /* enum look: the queue it stands in */
     uint8_t idle_looks;   /* in a row at which it could be checked: reconcile/decide/idle.c */

@@ -324,14 +324,13 @@ static int read_absences(const struct reconcile *r, struct db_tx *tx, const stru
 }
 
 /* A scheduler that died came up with a state from before a repair or a check was over, and shows its mark once more: nobody asks
- * for another one, and nobody else will end it. Its reason's time says so; the clocks of both may differ a little. */
+ * for another one, and nobody else will end it. Its reason's time says so, and not the words behind our prefix; the clocks of both
+ * may differ a little. */
 #define CLOCKS_MS (2 * MS_PER_S)
 static bool is_mark_of(const struct rnode *node, enum operation_kind kind)
 {
-    const struct scheduler_owner owner = reconcile_owner(kind);
-    if (owner.request != SCHEDULER_REQUEST_NONE)
-        return owner.request == node->request;
-    return reconcile_reason_is_ours(node) && node->cause == (uint8_t)owner.cause;
+    const enum scheduler_request request = reconcile_owner(kind).request;
+    return request == SCHEDULER_REQUEST_NONE ? reconcile_reason_is_ours(node) : request == node->request;
 }
 
 static bool shows_old_mark(const struct decide_item *item)

@@ -94,7 +94,6 @@ static void see_node(struct reconcile *r, struct rnode *node, const struct sched
     bool reason_changed = set_text(&node->reason, seen->reason);
     changed = set_text(&node->reason_user, seen->reason_user) || changed;
     node->note_at = seen->ours ? (uint16_t)seen->note : 0;
-    node->cause = (uint8_t)seen->cause;
     node->reason_at = seen->reason_at == 0 ? 0 : seen->reason_at + clock_ahead_ms(r->service->clock);
     node->responding = seen->responding;
     node->down = down;

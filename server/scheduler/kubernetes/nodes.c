@@ -237,7 +237,6 @@ static void show_node(const struct kube_node *node, bool busy, struct text *word
         seen->request = kube_health_request(node->health);
         seen->ours = node->ours && seen->request == SCHEDULER_REQUEST_NONE && node->external[0] == '\0';
         seen->note = sizeof(KUBE_REASON_OURS) - 1;
-        seen->cause = seen->ours ? scheduler_cause_of(node->note) : SCHEDULER_CAUSE_HOLD;
         text_copy_cut(seen->reason_user, sizeof(seen->reason_user), node->manager);
         seen->reason_at = node->managed_at;
     }

@@ -345,7 +345,6 @@ static void take_reason(char *value, char *user, struct slurm_node *node)
     node->seen.ours = slurm_reason_is_ours(value);
     node->seen.note = text_starts_with(value, SLURM_REASON_OURS) ? strlen(SLURM_REASON_OURS) : strlen("holdfast:");
     node->seen.annotated = strstr(value, SLURM_REASON_ANNOTATION) != NULL;
-    node->seen.cause = node->seen.ours ? scheduler_cause_of(value + node->seen.note) : SCHEDULER_CAUSE_HOLD;
     text_copy_cut(node->seen.reason, sizeof(node->seen.reason), value);
     if (user == NULL)
         return;
