@@ -17,11 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ADDRESSES_MAX 16
-
 struct addresses {
-    char text[ADDRESSES_MAX][INET6_ADDRSTRLEN];
-    const char *list[ADDRESSES_MAX];
+    char **list; /* owned, and each of them */
     size_t count;
 };
 
@@ -29,18 +26,20 @@ static void add_address(const struct sockaddr *from, struct addresses *all)
 {
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
-    char *text = all->text[all->count];
+    char text[INET6_ADDRSTRLEN];
     const char *done = NULL;
     if (from->sa_family == AF_INET) {
         memcpy(&in, from, sizeof(in));
-        done = inet_ntop(AF_INET, &in.sin_addr, text, INET6_ADDRSTRLEN);
+        done = inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
     } else if (from->sa_family == AF_INET6) {
         memcpy(&in6, from, sizeof(in6));
         if (!IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr))
-            done = inet_ntop(AF_INET6, &in6.sin6_addr, text, INET6_ADDRSTRLEN);
+            done = inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof(text));
     }
-    if (done != NULL)
-        all->list[all->count++] = text;
+    if (done == NULL)
+        return;
+    all->list = own_realloc(all->list, all->count + 1, sizeof(*all->list));
+    all->list[all->count++] = own_strdup(text);
 }
 
 static void read_addresses(struct addresses *all)
@@ -48,7 +47,7 @@ static void read_addresses(struct addresses *all)
     struct ifaddrs *list = NULL;
     if (getifaddrs(&list) != 0)
         return;
-    for (const struct ifaddrs *i = list; i != NULL && all->count < ADDRESSES_MAX; i = i->ifa_next)
+    for (const struct ifaddrs *i = list; i != NULL; i = i->ifa_next)
         if (i->ifa_addr != NULL && (i->ifa_flags & IFF_LOOPBACK) == 0)
             add_address(i->ifa_addr, all);
     freeifaddrs(list);
@@ -100,9 +99,10 @@ int certificate_prepare(const struct config *config, struct tls_pair *ret_pair, 
                                         .key_path = key,
                                         .names = names,
                                         .name_count = ARRAY_LEN(names),
-                                        .also = also.list,
+                                        .also = (const char *const *)also.list,
                                         .also_count = also.count};
     int rc = tls_ensure_certificate(&request, ret_pair);
+    text_list_free(also.list, also.count);
     if (rc != 0)
         snprintf(ret_error, CERTIFICATE_ERROR_MAX, "%.400s: %s", cert, status_meaning(rc));
     else

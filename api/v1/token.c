@@ -11,7 +11,6 @@
 
 #define TOKEN_TTL_MIN_MS MS_PER_S
 #define TOKEN_TTL_MAX_MS (3650 * MS_PER_DAY)
-#define TOKENS_SHOWN_MAX 10000
 #define TTL_TEXT_MAX 16
 
 struct list {
@@ -24,7 +23,7 @@ static int list_row(const void *row, void *arg)
     const struct token *token = row;
     struct list *list = arg;
     /* A large cluster's launches make thousands that nobody made or could use. */
-    if (token->instance_id[0] != '\0' || list->count == TOKENS_SHOWN_MAX)
+    if (token->instance_id[0] != '\0')
         return 0;
     if (list->count == list->capacity) {
         list->capacity = list->capacity * 2 + 16;

@@ -1,67 +1,72 @@
-/* An array by row number: inventories have some thousands of machines, and their rows count from 1. */
+/* A map by row number: only agents of spares report here, so it has as many entries as the inventories have machines. */
 #include "server/live/machine_registry.h"
 
+#include "base/map.h"
 #include "base/own.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 
-#define FIRST 64
-#define ROWS_MAX (1 << 20) /* rows above are not remembered: nobody has had so many machines */
+#define KEY_MAX 24
 
 struct machine_registry {
     pthread_mutex_t mutex;
-    int64_t *seen_at; /* by row */
-    size_t size, count;
+    struct map *seen_at; /* row → owned int64_t */
 };
 
 struct machine_registry *machine_registry_new(void)
 {
     struct machine_registry *registry = own_calloc(1, sizeof(*registry));
     pthread_mutex_init(&registry->mutex, NULL);
+    registry->seen_at = map_new();
     return registry;
 }
 
 void machine_registry_free(struct machine_registry *registry)
 {
+    size_t at = 0;
+    const char *key;
+    void *seen_at;
     if (registry == NULL)
         return;
+    while (map_next(registry->seen_at, &at, &key, &seen_at))
+        free(seen_at);
+    map_free(registry->seen_at);
     pthread_mutex_destroy(&registry->mutex);
-    free(registry->seen_at);
     free(registry);
 }
 
-static void make_room(struct machine_registry *registry, size_t row)
+static const char *key_of(int64_t machine_id, char key[KEY_MAX])
 {
-    size_t size = registry->size > 0 ? registry->size : FIRST;
-    if (row < registry->size)
-        return;
-    while (size <= row)
-        size *= 2;
-    registry->seen_at = own_realloc(registry->seen_at, size, sizeof(*registry->seen_at));
-    for (size_t i = registry->size; i < size; i++)
-        registry->seen_at[i] = 0;
-    registry->size = size;
+    snprintf(key, KEY_MAX, "%" PRId64, machine_id);
+    return key;
 }
 
 void machine_registry_seen(struct machine_registry *registry, int64_t machine_id, int64_t at)
 {
-    if (registry == NULL || machine_id <= 0 || machine_id >= ROWS_MAX)
+    char key[KEY_MAX];
+    if (registry == NULL || machine_id <= 0)
         return;
+    key_of(machine_id, key);
     pthread_mutex_lock(&registry->mutex);
-    make_room(registry, (size_t)machine_id);
-    registry->count += registry->seen_at[machine_id] == 0;
-    registry->seen_at[machine_id] = at;
+    int64_t *seen_at = map_get(registry->seen_at, key);
+    if (seen_at == NULL) {
+        seen_at = own_calloc(1, sizeof(*seen_at));
+        map_set(registry->seen_at, key, seen_at);
+    }
+    *seen_at = at;
     pthread_mutex_unlock(&registry->mutex);
 }
 
 int64_t machine_registry_seen_at(struct machine_registry *registry, int64_t machine_id)
 {
-    int64_t at = 0;
-    if (registry == NULL || machine_id <= 0)
+    char key[KEY_MAX];
+    if (registry == NULL)
         return 0;
     pthread_mutex_lock(&registry->mutex);
-    if ((size_t)machine_id < registry->size)
-        at = registry->seen_at[machine_id];
+    const int64_t *seen_at = map_get(registry->seen_at, key_of(machine_id, key));
+    int64_t at = seen_at == NULL ? 0 : *seen_at;
     pthread_mutex_unlock(&registry->mutex);
     return at;
 }
@@ -71,7 +76,7 @@ size_t machine_registry_count(struct machine_registry *registry)
     if (registry == NULL)
         return 0;
     pthread_mutex_lock(&registry->mutex);
-    size_t count = registry->count;
+    size_t count = map_count(registry->seen_at);
     pthread_mutex_unlock(&registry->mutex);
     return count;
 }

@@ -1,4 +1,5 @@
 /* A scheduler that denies what a repair needs: the repair waits for the right, says so, and goes on. */
+#include "policy/faults/faults.h"
 #include "tests/sim/sim_world.h"
 
 #define OFF_THE_BUS 79
@@ -107,12 +108,38 @@ static void faults_that_may_not_be_shown_are_told_once(void **state)
     sim_close(&sim);
 }
 
+/* There is room for 20: what is beyond is said beside them. */
+static void faults_beyond_those_that_are_shown_are_said(void **state)
+{
+    static const char more[] = "(The node has more faults than are shown: hpctl node explain)";
+    struct sim sim;
+    (void)state;
+    sim_open(&sim, 45, true);
+    sim.scheduler.shows_faults = true;
+    sim_crash(&sim);
+    sim_create(&sim, 4, NODE_RECOVERY_NONE);
+    for (int n = 1, xid = 1; n <= 21; xid++) {
+        char code[CODE_MAX_BYTES];
+        snprintf(code, sizeof(code), "xid.%d", xid);
+        if (fault_find(code) == NULL)
+            continue;
+        sim_verdict(&sim, "gpu-1", xid, SEVERITY_CRITICAL);
+        if (++n <= 20)
+            continue;
+        sim_run(&sim, 2 * MS_PER_MIN);
+        assert_true(sim.scheduler.sentence[0] != '\0');
+        assert_int_equal(strstr(sim.scheduler.sentence, more) != NULL, n > 21);
+    }
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_that_is_missing_is_waited_for),
         cmocka_unit_test(another_refusal_has_a_deadline),
         cmocka_unit_test(faults_that_may_not_be_shown_are_told_once),
+        cmocka_unit_test(faults_beyond_those_that_are_shown_are_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,6 +381,7 @@ static int show_faults(struct scheduler *s, const char *name, const struct sched
         return STATUS_DENIED;
     }
     fake->cleared += faults->count == 0;
+    text_copy_cut(fake->sentence, sizeof(fake->sentence), faults->sentence);
     return fake_outcome_end(fake->outcome, 0, error);
 }
 

@@ -46,12 +46,13 @@ struct fake_scheduler {
     int count;
     struct fake_partition partitions[FAKE_PARTITIONS_MAX];
     int partition_count;
-    bool down;                        /* nothing answers */
-    bool denies;                      /* nothing may be done to a node, and each refusal names another job */
-    int refused;                      /* how often that was said */
-    bool refuses;                     /* likewise, and nobody lacks a right */
-    bool shows_faults, denies_faults; /* nodes show their faults, as of the next start of hpd; it may not be done */
-    int cleared;                      /* how often a node was to show none */
+    bool down;                         /* nothing answers */
+    bool denies;                       /* nothing may be done to a node, and each refusal names another job */
+    int refused;                       /* how often that was said */
+    bool refuses;                      /* likewise, and nobody lacks a right */
+    bool shows_faults, denies_faults;  /* nodes show their faults, as of the next start of hpd; it may not be done */
+    int cleared;                       /* how often a node was to show none */
+    char sentence[SENTENCE_MAX_BYTES]; /* beside the faults that were shown last */
     int64_t observed, governed;
     const char *stuck; /* why a former tier is not set again; NULL: it is */
     bool waits;        /* fair shares are under way, for ever */

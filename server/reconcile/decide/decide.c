@@ -233,23 +233,27 @@ static int read_history(const struct reconcile *r, struct db_tx *tx, struct deci
     return 0;
 }
 
-#define SHARED_MAX 32 /* incidents of many nodes that a node was in of late */
+/* An incident of many nodes that a node was in of late. */
+struct part_in_incident {
+    struct incident_node row;
+    bool left_out; /* one return belongs to it already */
+};
 
 struct absences {
     struct db_tx *tx;
     int status;
-    int64_t since, count, together; /* so many nodes that come back at once do so with their place */
-    int64_t around_ms;              /* so long before and after its part in an incident a return belongs to that */
-    struct incident_node shared[SHARED_MAX];
-    bool left_out[SHARED_MAX]; /* one return belongs to it already */
+    int64_t since, count, together;  /* so many nodes that come back at once do so with their place */
+    int64_t around_ms;               /* so long before and after its part in an incident a return belongs to that */
+    struct part_in_incident *shared; /* owned */
     size_t shared_count;
 };
 
 static int take_shared(const void *row, void *arg)
 {
     struct absences *absences = arg;
-    absences->shared[absences->shared_count++] = *(const struct incident_node *)row;
-    return absences->shared_count == SHARED_MAX;
+    absences->shared = own_realloc(absences->shared, absences->shared_count + 1, sizeof(*absences->shared));
+    absences->shared[absences->shared_count++] = (struct part_in_incident){.row = *(const struct incident_node *)row};
+    return 0;
 }
 
 /* Others of the incident were given back at about that time, too; of a chassis of two, the other one. */
@@ -272,13 +276,13 @@ static bool came_with_others(struct absences *absences, int64_t incident_id, int
 static bool is_of_incident(struct absences *absences, int64_t at)
 {
     for (size_t i = 0; i < absences->shared_count; i++) {
-        const struct incident_node *shared = &absences->shared[i];
+        const struct incident_node *shared = &absences->shared[i].row;
         if (at < shared->since - absences->around_ms ||
             (shared->back_at != 0 && at > shared->back_at + absences->around_ms))
             continue;
-        if (absences->left_out[i] && !came_with_others(absences, shared->incident_id, at))
+        if (absences->shared[i].left_out && !came_with_others(absences, shared->incident_id, at))
             continue;
-        absences->left_out[i] = true;
+        absences->shared[i].left_out = true;
         return true;
     }
     return false;
@@ -287,8 +291,8 @@ static bool is_of_incident(struct absences *absences, int64_t at)
 static bool is_first_of_incident(const struct absences *absences, int64_t incident_id)
 {
     for (size_t i = 0; i < absences->shared_count; i++)
-        if (absences->shared[i].incident_id == incident_id)
-            return !absences->left_out[i];
+        if (absences->shared[i].row.incident_id == incident_id)
+            return !absences->shared[i].left_out;
     return true;
 }
 
@@ -320,6 +324,7 @@ static int read_absences(const struct reconcile *r, struct db_tx *tx, const stru
     bool of_incident =
         incident != NULL && is_first_of_incident(&absences, incident->id); /* this one is not its own either */
     *ret_count = of_incident ? 0 : absences.count;
+    free(absences.shared);
     return status < 0 ? status : absences.status;
 }
 

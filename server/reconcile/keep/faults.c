@@ -17,6 +17,8 @@
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/keep/keeper.h"
 
+#include <stdio.h>
+
 #define ROWS_MAX 256 /* open verdicts of one node, critical ones first */
 
 struct faults_keeper {
@@ -69,6 +71,8 @@ static int64_t due(const struct scheduler_link *link, int64_t now)
 struct collecting {
     struct scheduler_faults *faults;
     int64_t first_at; /* when the first of them was received */
+    int rows;         /* open verdicts that were read */
+    bool left_out;    /* faults beyond those that there is room for */
     uint64_t number;
 };
 
@@ -76,7 +80,11 @@ static int take_verdict(const void *found, void *arg)
 {
     const struct verdict *row = found;
     struct collecting *c = arg;
-    if (!row->node_fault || c->faults->count == SCHEDULER_FAULTS_MAX)
+    c->rows++;
+    if (!row->node_fault)
+        return 0;
+    c->left_out = c->faults->count == SCHEDULER_FAULTS_MAX;
+    if (c->left_out)
         return 0;
     const struct fault_row *table = fault_find(row->code);
     struct scheduler_fault *fault = &c->faults->list[c->faults->count++];
@@ -88,6 +96,16 @@ static int take_verdict(const void *found, void *arg)
         c->first_at = row->received_at;
     c->number = hash_number(c->number, (uint64_t)row->id);
     return 0;
+}
+
+static void say_sentence(struct collecting *c, const char *sentence)
+{
+    static const char more[] = " (The node has more faults than are shown: hpctl node explain)";
+    char *said = c->faults->sentence;
+    const size_t size = sizeof(c->faults->sentence);
+    text_copy_cut(said, size, sentence);
+    if (c->left_out || c->rows == ROWS_MAX)
+        snprintf(said, size, "%.*s%s", TEXT_FIT(sentence, size - sizeof(more)), more);
 }
 
 /* NOT_FOUND: a fault that no decision has seen yet. */
@@ -104,7 +122,7 @@ static int read_faults(struct db_tx *tx, int64_t node_id, struct collecting *c)
         return status;
     if (decision.at < c->first_at)
         return STATUS_NOT_FOUND;
-    text_copy_cut(c->faults->sentence, sizeof(c->faults->sentence), decision.sentence);
+    say_sentence(c, decision.sentence);
     enum action wanted = action_is_repair(decision.action) ? decision.action : decision.refused;
     for (size_t i = 0; wanted == ACTION_REPLACE && i < c->faults->count; i++)
         c->faults->list[i].replaces = true;

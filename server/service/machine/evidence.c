@@ -1,6 +1,7 @@
 /*
  * What a vendor's ticket about a machine needs: what it is, and of each time that it was a node what its agent saw, what was decided and
- * repaired, what it was made of, and how its tests went. Read in one transaction; bounded, the newest first.
+ * repaired, what it was made of, and how its tests went. Read in one transaction, the newest first: of the newest nodes that it was, all
+ * that retention has left.
  */
 #include "server/service/machine/machine.h"
 
@@ -15,7 +16,7 @@
 #include "server/service/private.h"
 
 #define USES_MAX 20
-#define ROWS_READ_MAX 2000 /* of a node, of which those of this machine are shown */
+#define PAGE_ROWS 500
 
 struct gathering {
     struct service *s;
@@ -27,6 +28,8 @@ struct gathering {
     struct machine_use uses[USES_MAX];
     size_t use_count;
     const struct machine_use *use; /* that is gathered now */
+    int64_t last_id;               /* of the page of verdicts */
+    int page_rows;
     struct instance instance;
 };
 
@@ -41,6 +44,8 @@ static int take_verdict(const void *row, void *arg)
 {
     struct gathering *g = arg;
     const struct verdict *verdict = row;
+    g->last_id = verdict->id;
+    g->page_rows++;
     if (text_equal(verdict->instance_id, g->use->instance_id))
         g->sink->verdict(verdict, g->sink->arg);
     return 0;
@@ -84,16 +89,29 @@ static int take_check(const void *row, void *arg)
     return 0;
 }
 
+/* Other machines that were the same node may have most of its rows. */
+static int gather_verdicts(struct gathering *g)
+{
+    int status = 0;
+    g->last_id = 0;
+    do {
+        const struct db_verdict_filter page = {
+            .node_id = g->use->node_id, .state = -1, .before_id = g->last_id, .limit = PAGE_ROWS};
+        g->page_rows = 0;
+        status = db_verdict_list(g->tx, &page, take_verdict, g);
+    } while (status >= 0 && g->page_rows == PAGE_ROWS);
+    return status;
+}
+
 /* A node that is gone took its rows with it: then the use itself is all that is left. */
 static int gather_use(struct gathering *g)
 {
-    const struct db_verdict_filter verdicts = {.node_id = g->use->node_id, .state = -1, .limit = ROWS_READ_MAX};
-    const struct db_deep_filter runs = {.node_id = g->use->node_id, .limit = ROWS_READ_MAX};
+    const struct db_deep_filter runs = {.node_id = g->use->node_id};
     g->sink->use(g->use, g->sink->arg);
     int status = db_instance_get(g->tx, g->use->instance_id, &g->instance);
     if (status != 0)
         return status == STATUS_NOT_FOUND ? 0 : status;
-    status = db_verdict_list(g->tx, &verdicts, take_verdict, g);
+    status = gather_verdicts(g);
     if (status >= 0)
         status = db_operation_repairs(g->tx, g->use->node_id, 0, take_operation, g);
     if (status >= 0)

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "db/event.h"
 #include "db/machine.h"
+#include "db/verdict.h"
 #include "server/live/machine_registry.h"
 #include "server/provider/inventory/inventory.h"
 #include "server/service/machine/machine.h"
@@ -481,6 +482,68 @@ static void test_a_kill_takes_and_gives_back_nothing_twice(void **state)
     close_world(&w);
 }
 
+#define OTHERS 2100
+
+struct writing {
+    struct world *world;
+    int64_t node_id;
+};
+
+/* One verdict of the machine, and then those of the next machine in its slot. */
+static int write_verdicts(struct db_tx *tx, void *arg)
+{
+    const struct writing *writing = arg;
+    enum db_verdict_change change;
+    int status = 0;
+    for (int i = 0; i <= OTHERS && status == 0; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "key-%d", i);
+        struct verdict verdict = world_verdict(writing->world, i == 0 ? "i-1" : "i-2", key, "xid.79");
+        verdict.node_id = writing->node_id;
+        status = db_verdict_put(tx, &verdict, &change);
+    }
+    return status;
+}
+
+static void no_machine(const struct machine *machine, void *arg)
+{
+    (void)machine;
+    (void)arg;
+}
+static void no_use(const struct machine_use *use, void *arg)
+{
+    (void)use;
+    (void)arg;
+}
+
+static void count_verdict(const struct verdict *verdict, void *arg)
+{
+    assert_string_equal(verdict->instance_id, "i-1");
+    ++*(int *)arg;
+}
+
+/* A vendor's ticket lacks nothing because the slot has had much to say since. */
+static void test_evidence_is_found_behind_that_of_other_machines(void **state)
+{
+    (void)state;
+    struct inventory_world w;
+    struct provider_instance instance;
+    char error[PROVIDER_ERROR_MAX] = "";
+    int verdicts = 0;
+    open_world(&w, DB_INLINE);
+    add(&w, 0, "m1", "r1");
+    slot(&w, "gpu-1", "i-1");
+    assert_int_equal(launch(&w, "i-1", &instance, error), 0);
+    assert_int_equal(give_back(&w, "i-1", true, error), 0);
+    struct writing writing = {.world = &w.world, .node_id = world_node_get(&w.world, "ml", "gpu-1").id};
+    world_write(&w.world, write_verdicts, &writing);
+    const struct service_evidence_sink sink = {
+        .machine = no_machine, .use = no_use, .verdict = count_verdict, .arg = &verdicts};
+    assert_int_equal(service_machine_evidence(&w.world.service, "m1", &sink, &w.world.problem), 0);
+    assert_int_equal(verdicts, 1);
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_a_lemon_becomes_no_spare),
         cmocka_unit_test(test_who_may_speak_for_a_machine),
         cmocka_unit_test(test_a_token_takes_no_machine_that_works),
+        cmocka_unit_test(test_evidence_is_found_behind_that_of_other_machines),
         cmocka_unit_test(test_a_kill_takes_and_gives_back_nothing_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
