@@ -35,7 +35,7 @@ static const char SQL_UPDATE[] =
     "UPDATE operation SET state = ?, urgency = ?, reason = ?, new_instance = ?, old_instance = ?, old_boot = ?, "
     "cancel_asked = ?, cancelled_by = ?, started_at = ?, finished_at = ?, error = ?, nodes_wanted = ?, "
     "nodes_in_service = ?, "
-    "nodes_failed = ?, nodes_left = ?, cleared_by_reset_at = ? WHERE id = ?";
+    "nodes_failed = ?, nodes_left = ?, cleared_by_reset_at = ?, job_wait_ms = ? WHERE id = ?";
 static const char SQL_REPAIRS[] = OPERATION_SELECT
     "WHERE node_id = ? AND kind IN ('reset', 'reboot', 'replace') AND created_at >= ? ORDER BY id DESC";
 
@@ -299,6 +299,7 @@ int db_operation_update(struct db_tx *tx, const struct operation *operation)
     db_bind_i64(&q, operation->progress.failed);
     db_bind_i64(&q, operation->progress.left);
     db_bind_i64(&q, operation->cleared_by_reset_at);
+    db_bind_i64(&q, operation->job_wait_ms);
     db_bind_i64(&q, operation->id);
     int status = db_query_hit(&q);
     /* Only a move back to an active state can meet the other active one. */

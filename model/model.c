@@ -71,3 +71,8 @@ const char *node_domain(const struct node *node, enum topology_level level)
 {
     return level == TOPOLOGY_LEVEL_ZONE ? node->zone : node->topology[level];
 }
+
+bool operation_is_outweighed(const struct operation *operation)
+{
+    return operation->cancel_asked && strcmp(operation->cancelled_by, ACTOR_POLICY) == 0;
+}

@@ -298,6 +298,8 @@ struct decision_group {
 };
 #define DECISION_GROUP_NOT_ASKED ((struct decision_group){-1, -1, -1, -1, -1})
 
+#define ACTOR_POLICY "policy" /* of what no person asked for */
+
 /* One decision, with all that explains it. Evidence beyond the limit is counted, not listed. */
 struct decision {
     int64_t id, node_id;
@@ -378,7 +380,8 @@ struct operation {
     char old_instance[ID_INSTANCE_MAX], new_instance[ID_INSTANCE_MAX];
     char old_boot[BOOT_ID_MAX_BYTES];
     bool cancel_asked;
-    char cancelled_by[NAME_MAX_BYTES]; /* who asked; "": nobody did, and error says why it is cancelled */
+    char
+        cancelled_by[NAME_MAX_BYTES]; /* who asked; "" or "policy": no person did, and error says why it is cancelled */
     int64_t created_at, started_at, finished_at;
     int64_t cleared_by_reset_at; /* of a reset: when the device was reset, in the times of its agent; 0: it was not */
     char error[SENTENCE_MAX_BYTES]; /* of one of a cluster that still runs: what has gone wrong already */
@@ -388,6 +391,9 @@ struct operation {
     struct reboot_try tries[REBOOT_TRIES_MAX]; /* of a reboot by the methods of its group, the first first */
     int try_count;
 };
+
+/* The policy cancelled it, because something else asks for more: its node stays out of service and is decided on anew. */
+bool operation_is_outweighed(const struct operation *operation);
 
 #define EVENT_LEVEL_LIST(X) /* botocore EventLevel, lower-cased for REST */ \
     X(INFO, "info")                                                         \

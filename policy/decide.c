@@ -44,7 +44,8 @@ struct choice {
     const struct incident *incident;
     struct policy_outcome outcome;
     struct ledger ledger;
-    struct policy_jobs jobs; /* the shortest of all devices that need a repair; what is only said ends no jobs */
+    struct policy_jobs jobs;      /* the shortest of all devices that need a repair; what is only said ends no jobs */
+    const struct incident *hurry; /* of another device, whose jobs these are; NULL: its own are the shortest */
 };
 
 /* What a program does once is its own; what it does so often on one part of a GPU that a rate speaks is the GPU's. */
@@ -140,6 +141,7 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
                    struct choice *ret_choice, struct choice *ret_before_hold)
 {
     struct policy_jobs jobs[2] = {0}; /* [is only said] */
+    const struct incident *of[2] = {NULL, NULL};
     bool repaired[2] = {false, false};
     size_t count = 0;
     for (size_t i = 0; i < folded->count; i++) {
@@ -158,17 +160,23 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
         bool sound = is_sound_until_due(snapshot, folded, choice.incident->device);
         choice.jobs =
             policy_jobs_until(&snapshot->settings, choice.jobs, choice.incident->due_at, sound, snapshot->now_ms);
-        if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said])))
+        if (repairs && (!repaired[said] || policy_jobs_are_shorter(&choice.jobs, &jobs[said]))) {
             jobs[said] = choice.jobs;
+            of[said] = choice.incident;
+        }
         repaired[said] = repaired[said] || repairs;
         if (count++ == 0 || beats(snapshot, &choice, ret_choice))
             *ret_choice = choice;
     }
     if (count > 0 && ret_choice->outcome.action == ACTION_RESET)
         ask_others(snapshot, node, folded, ret_choice);
-    if (count > 0)
-        ret_choice->jobs = jobs[is_only_said(snapshot, ret_choice)];
-    return count > 0;
+    if (count == 0)
+        return false;
+    int said = is_only_said(snapshot, ret_choice);
+    if (policy_jobs_are_shorter(&jobs[said], &ret_choice->jobs))
+        ret_choice->hurry = of[said];
+    ret_choice->jobs = jobs[said];
+    return true;
 }
 
 static void tell_date(const struct policy_snapshot *snapshot, const struct choice *choice, struct decision *decision)
@@ -216,6 +224,24 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
         policy_add(decision, "The machine has booted since, which does not answer it.");
     policy_jobs_put(&choice->jobs, decision);
     tell_date(snapshot, choice, decision);
+    if (choice->hurry != NULL && action_is_repair(choice->outcome.action))
+        policy_add(decision, "%s%s%s leaves its jobs less time.", choice->hurry->lead.verdict->code,
+                   choice->hurry->device[0] != '\0' ? " on " : "", choice->hurry->device);
+}
+
+/* A machine that nobody hears does nothing for its jobs, however long the fault itself would let them go on. That many are silent at once the
+ * limits see, as of any silence. */
+static void weigh_silence(const struct policy_snapshot *snapshot, const struct policy_node *node, struct choice *choice,
+                          struct candidate *candidate)
+{
+    struct policy_jobs jobs = policy_jobs(&snapshot->settings, FAULT_CLASS_UNREACHABLE, URGENCY_NOW);
+    if (!action_is_repair(choice->outcome.action) || node->has_active_operation || node->incident != NULL ||
+        snapshot->settings.modes[FAULT_CLASS_UNREACHABLE] != REPAIR_MODE_ACT ||
+        policy_silence(snapshot, node) != SILENCE_UNREACHABLE || !policy_jobs_are_shorter(&jobs, &choice->jobs))
+        return;
+    choice->jobs = jobs;
+    choice->hurry = NULL;
+    candidate->silent = true;
 }
 
 /* Nothing is done about it; who reads it shall know that it is not this node's alone. */
@@ -232,12 +258,16 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
                               const struct choice *choice, struct candidate *candidate)
 {
     struct decision *decision = &candidate->decision;
+    char time[POLICY_TIME_MAX];
     candidate->present = true;
     candidate->severity = choice->incident->lead.severity;
     candidate->since = choice->incident->first_at;
     struct policy_outage_signal signal;
     candidate->shared = policy_outage_signal_of(&snapshot->settings, choice->incident->lead.verdict, &signal);
     tell_incident(snapshot, choice, decision);
+    if (candidate->silent)
+        policy_add(decision, "Its agent was last seen at %s, and the scheduler gets no answer either.",
+                   policy_time(candidate->node->last_heartbeat_at, time));
     policy_tell_fresh(candidate->node, folded, decision);
     const struct finding *lead = &choice->incident->lead;
     bool together = choice->outcome.rule == RULE_WEAK_FINDINGS_TOGETHER;
@@ -283,7 +313,7 @@ static void evaluate_loss(const struct policy_snapshot *snapshot, struct candida
         policy_time(node->last_heartbeat_at, time), node->incident != NULL ? "" : " ",
         node->incident != NULL ? "" : outcome.because, node->incident != NULL ? "" : ".");
     policy_gate(decision, GATE_FRESH, GATE_RESULT_NOT_ASKED, "silence is its own evidence");
-    candidate->shared = true;
+    candidate->shared = candidate->silent = true;
     policy_pass_gates(snapshot, &outcome, &ledger, candidate);
 }
 
@@ -521,6 +551,8 @@ static void evaluate_evidence(const struct policy_snapshot *snapshot, struct can
     enum silence silence = node->has_active_operation ? SILENCE_NONE : policy_silence(snapshot, node);
     const struct policy_repair *no_return = no_return_of(snapshot, node);
     const struct policy_repair *recurring = policy_same_hardware(&snapshot->settings, node, snapshot->now_ms);
+    if (fault)
+        weigh_silence(snapshot, node, &choice, candidate);
     if (fault)
         evaluate_incident(snapshot, &folded, &choice, candidate);
     else if (is_held_for_person(node))

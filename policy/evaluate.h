@@ -232,6 +232,7 @@ struct candidate {
     bool requested;  /* a person's repair: takes room in the budget, needs none */
     bool may_reboot; /* where it is to be replaced: its reboots are not used up */
     bool shared;     /* what it is about may be the fault of what many nodes share */
+    bool silent;     /* nobody hears it, and that says something of what is decided */
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
     bool held;       /* it was left to a person, and nothing else asks for anything */
@@ -253,7 +254,7 @@ enum silence {
 };
 /* False: it is a repair for silence alone, which is held as too many are silent. *missed is counted once. */
 bool policy_silence_lets(const struct policy_snapshot *snapshot, struct policy_missed *missed,
-                         struct decision *decision);
+                         struct candidate *candidate);
 enum silence policy_silence(const struct policy_snapshot *snapshot, const struct policy_node *node);
 
 /* --- budget.c ----------------------------------------------------------------------------------------------- */

@@ -183,7 +183,7 @@ static void ask_limits(const struct policy_snapshot *snapshot, const struct brea
 {
     struct lack lack;
     if (!breaker_lets(snapshot, breaker, &candidate->decision) ||
-        !policy_silence_lets(snapshot, &room->missed, &candidate->decision) ||
+        !policy_silence_lets(snapshot, &room->missed, candidate) ||
         !policy_pace_lets(snapshot, room, &candidate->decision))
         return;
     policy_lack(snapshot, room, &candidate->decision, &lack);

@@ -56,12 +56,13 @@ static void count_missed(const struct policy_snapshot *snapshot, struct policy_m
 /* Where most of a group is silent, or more than the breaker allows has fallen silent of late, what hears them is in doubt: silence alone
  * costs no machine then. The breaker itself would only see it when the last of them has been silent for long. */
 bool policy_silence_lets(const struct policy_snapshot *snapshot, struct policy_missed *missed,
-                         struct decision *decision)
+                         struct candidate *candidate)
 {
+    struct decision *decision = &candidate->decision;
     const struct policy_settings *settings = &snapshot->settings;
     int64_t desired = snapshot->group.desired, limit = policy_breaker_limit(settings, desired);
     char why[REASON_MAX_BYTES];
-    if (policy_repair_class(decision->code) != FAULT_CLASS_UNREACHABLE)
+    if (!candidate->silent)
         return true;
     if (missed->all < 0)
         count_missed(snapshot, missed);

@@ -422,7 +422,7 @@ SIM_FN void sim_daemons(struct sim *sim)
         const struct fake_instance *instance = fake_provider_of_node(&sim->provider, node->name);
         node->heard = instance != NULL && fake_instance_is_up(&sim->provider, instance) && !instance->muted &&
                       !sim->daemons_stay_away && strcmp(sim->provider.no_daemon, node->name) != 0;
-        if (!node->heard)
+        if (!node->heard && !node->jobs_outlast_silence)
             node->jobs = 0;
     }
     for (int i = 0; i < sim->other.count; i++) {

@@ -107,7 +107,7 @@ static void what_is_withdrawn_is_over(void **state)
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_false(there->out);
     assert_int_equal(there->evictions, 0);
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over: fake says it no more"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over: fake announces it no longer"), 1);
     /* the same again, under its id and its date, is new: nobody stopped anything */
     sim.provider.notice_count = 1;
     assert_string_equal(notice->id, "event-1");

@@ -287,7 +287,7 @@ static void elsewhere(struct sim *sim)
     }
 }
 
-/* The provider plans something for a machine, moves its date, or says it no more. */
+/* The provider plans something for a machine, moves its date, or announces it no longer. */
 static void plan(struct sim *sim)
 {
     struct fake_provider *provider = &sim->provider;

@@ -25,6 +25,7 @@ struct fake_scheduler_node {
     bool maintenance;                   /* people work on it */
     int jobs;
     bool jobs_are_stuck;                        /* told to go, they stay */
+    bool jobs_outlast_silence;                  /* they count as running though it is not heard */
     bool jobs_cannot_be_asked;                  /* a signal to them is refused */
     int signals[FAKE_JOBS_MAX];                 /* what each job was sent */
     enum job_signal signal;                     /* the last of these */

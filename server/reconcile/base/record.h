@@ -19,7 +19,6 @@ struct reconcile;
 struct rgroup;
 struct rnode;
 
-#define ACTOR_POLICY "policy"
 #define OPERATE_MAX 64    /* operations advanced in a turn */
 #define TURN_LINES_MAX 64 /* lines for the log from one turn; more are counted */
 

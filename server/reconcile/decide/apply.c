@@ -1,7 +1,6 @@
 /*
  * The plan into the store, inside the turn's transaction: events, health, new decisions, what they do to a node, and
- * the operations they start. A row that changed since it was read (a person was faster) is left alone and
- * looked at again.
+ * the operations they start. A row that changed since it was read (a person was faster) is left alone and looked at again.
  *
  * Beside the policy's word some things follow from a node's state alone: an empty slot is filled, the nodes of a cluster
  * that is being deleted are deleted, and a held node that nothing is against any more is brought back.
@@ -26,6 +25,7 @@
 #include "server/reconcile/decide/approval.h"
 #include "server/reconcile/decide/decide.h"
 #include "server/reconcile/decide/reason.h"
+#include "server/reconcile/decide/waiting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -507,7 +507,7 @@ static int apply_state(struct apply *a, bool *ret_stored)
     int status = 0;
     int64_t look_at;
     if (a->node->op != NULL)
-        return 0;
+        return reconcile_waiting_apply(a->turn, a->item);
     const enum node_state was = a->row.state;
     const struct policy_standing standing = standing_of(a);
     const enum policy_next next = policy_next(&standing, &look_at);
@@ -596,7 +596,7 @@ static bool is_settled(const struct decide_item *item)
 static int64_t watched_until(const struct decide_item *item)
 {
     bool watched = item->has_decision && item->decision.action == ACTION_WATCH && item->node->op == NULL;
-    return watched ? item->decision.retry_at : 0;
+    return watched ? item->decision.retry_at : item->weigh_at;
 }
 
 static void apply_quiet(struct turn *turn, const struct decide_item *item)

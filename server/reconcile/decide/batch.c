@@ -28,6 +28,7 @@ static void batch_free(struct decide_batch *batch)
         free(batch->items[i].repairs);
         free(batch->items[i].elsewhere);
         free(batch->items[i].hardware);
+        free(batch->items[i].instead);
     }
     free(batch->items);
     free(batch->breakers);

@@ -4,7 +4,8 @@
  *
  * A decision is stored only when it says something else than the node's last one, or when something happened between the
  * two (a repair that succeeded, a quiet time, a new request). Otherwise every heartbeat of a broken node would be
- * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends.
+ * another decision. Nodes with an operation at work are not decided on: they are looked at again when it ends; of
+ * one that waits for jobs waiting.c asks whether something worse makes it wait less.
  */
 #include "server/reconcile/decide/decide.h"
 #include "base/text.h"
@@ -34,6 +35,7 @@
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/decide/person_hold.h"
 #include "server/reconcile/decide/silent.h"
+#include "server/reconcile/decide/waiting.h"
 #include "server/reconcile/observe/agents.h"
 
 #include <stdio.h>
@@ -211,7 +213,8 @@ static bool is_cancelled(const struct reconcile *r, const struct decide_item *it
 {
     const struct operation *op = &item->last_operation;
     return op->id != 0 && op->kind != OPERATION_KIND_CHECK && op->state == OPERATION_STATE_CANCELLED &&
-           op->cancel_asked && op->cancelled_by[0] != '\0' && !is_seen_since(r, item, op);
+           op->cancel_asked && op->cancelled_by[0] != '\0' && !operation_is_outweighed(op) &&
+           !is_seen_since(r, item, op);
 }
 
 static int read_history(const struct reconcile *r, struct db_tx *tx, struct decide_item *item)
@@ -578,10 +581,11 @@ static bool something_between(const struct reconcile *r, const struct decide_ite
     bool ended = op->id != 0 && op->id == item->last.operation_id;
     bool repaired = ended && op->state == OPERATION_STATE_SUCCEEDED;
     bool seen_again = ended && op->state == OPERATION_STATE_CANCELLED && is_seen_since(r, item, op);
+    bool outweighed = ended && op->state == OPERATION_STATE_CANCELLED && operation_is_outweighed(op);
     /* Nobody needed to answer for a while, and now somebody does. */
     bool needed_again = item->decision.rule == RULE_APPROVAL_NEEDED &&
                         item->approval.state == APPROVAL_STATE_WITHDRAWN && item->approval.decision_id == item->last.id;
-    return node->was_clear || repaired || seen_again || needed_again ||
+    return node->was_clear || repaired || seen_again || outweighed || needed_again ||
            (node->request_fresh && item->view.request != POLICY_REQUEST_NONE);
 }
 
@@ -671,6 +675,7 @@ void reconcile_group_decide(struct reconcile *r, struct decide_batch *batch, str
     struct policy_plan plan;
     policy_decide(&snapshot, &plan);
     take_plan(r, items, count, &plan);
+    reconcile_waiting_decide(&snapshot, items, count);
     reconcile_alike_take(group, items, count, &plan);
     reconcile_alike_tell(r, group, &plan);
     for (size_t i = 0; i < count; i++) {

@@ -36,6 +36,8 @@ struct decide_item {
     char image[POLICY_IMAGE_MAX];
     struct policy_node view;
     struct decision decision; /* what the policy says; fresh says whether it is to be stored */
+    struct decision *instead; /* owned: what the node needs sooner than its operation would let it; NULL: nothing */
+    int64_t weigh_at;         /* its waiting operation is weighed again then; 0: when something happens */
     bool cancelled;           /* a person stopped the last repair, and nothing was seen since */
     bool has_decision;        /* the policy had something to say */
     bool fresh;               /* and it is not what it said last time */

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "server/live/fleet.h"
 #include "server/reconcile/base/group.h"
+#include "server/reconcile/base/job_wait.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/operation.h"
@@ -31,8 +32,11 @@ static void end(struct reconcile *r)
     free(TAKE(r->agents));
 }
 
+/* Jobs that are waited for may hang on a machine that is gone. */
 static bool silence_matters(const struct rnode *node)
 {
+    if (reconcile_waits_for_jobs(node))
+        return true;
     return node->op == NULL && (node->state == NODE_STATE_READY || node->state == NODE_STATE_HELD ||
                                 node->state == NODE_STATE_VERIFYING || node->state == NODE_STATE_FAILED);
 }

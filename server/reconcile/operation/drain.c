@@ -8,6 +8,7 @@
 #include "db/job.h"
 #include "server/reconcile/base/call.h"
 #include "server/reconcile/base/group.h"
+#include "server/reconcile/base/job_wait.h"
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/record.h"
@@ -28,26 +29,14 @@ static bool is_deletion(const struct work *w)
     return w->op.kind == OPERATION_KIND_DELETE;
 }
 
-/* A check that is not pressing never costs a job: a node that stays busy is left out. */
 static bool spares_jobs(const struct work *w)
 {
-    return w->op.kind == OPERATION_KIND_CHECK && w->op.urgency != URGENCY_NOW;
-}
-
-/* As it was decided; what people and the control plane itself ask for waits as the policy says of no class of fault. */
-static int64_t wait_ms(const struct work *w)
-{
-    const struct loop_settings *settings = &w->node->group->settings;
-    if (w->op.urgency == URGENCY_NOW)
-        return 0;
-    if (spares_jobs(w))
-        return settings->check_wait_ms;
-    return w->op.job_wait_ms > 0 ? w->op.job_wait_ms : settings->policy.drain_deadline_ms[FAULT_CLASS_NONE];
+    return reconcile_spares_jobs(&w->op);
 }
 
 static int64_t evict_at(const struct work *w)
 {
-    return w->step->started_at + wait_ms(w);
+    return w->step->started_at + reconcile_job_wait_ms(&w->op, &w->node->group->settings);
 }
 
 /* Jobs may be protected from eviction: that is respected as long as eviction may take. */

@@ -83,8 +83,9 @@ static void count_end(struct reconcile *r, struct rnode *node, const void *data)
 void work_end(struct work *w, enum operation_state state, const char *error)
 {
     /* Nothing was tested, and nobody stopped it. */
-    bool left_out = (w->op.cancel_asked && w->op.cancelled_by[0] == '\0') ||
-                    (state == OPERATION_STATE_FAILED && w->op.state == OPERATION_STATE_PENDING);
+    bool nobody = w->op.cancelled_by[0] == '\0' || operation_is_outweighed(&w->op);
+    bool left_out =
+        (w->op.cancel_asked && nobody) || (state == OPERATION_STATE_FAILED && w->op.state == OPERATION_STATE_PENDING);
     steps_close_rest(w);
     if (w->op.kind == OPERATION_KIND_CHECK || has_checked(&w->op)) {
         work_did(w, db_deep_run_close(w->turn->tx, w->op.id, left_out ? DEEP_STATE_SKIPPED : DEEP_STATE_CANCELLED,
@@ -259,16 +260,19 @@ static bool mark_was_tried(const struct work *w)
     return w->op.steps[0].kind == STEP_KIND_MARK && w->op.steps[0].attempts > 0 && work_has_scheduler(w);
 }
 
-/* Who asked; or why it ends itself (a busy node that is not to be checked now). Caller frees. */
+/* Who asked; or why it ends itself (a busy node that is not to be checked now), or gives way. Caller frees. */
 static char *cancel_reason(const struct work *w)
 {
-    return w->op.cancelled_by[0] != '\0' ? own_printf("cancelled by %s", w->op.cancelled_by) : own_strdup(w->op.error);
+    bool by_person = w->op.cancelled_by[0] != '\0' && !operation_is_outweighed(&w->op);
+    return by_person ? own_printf("cancelled by %s", w->op.cancelled_by) : own_strdup(w->op.error);
 }
 
-/* Where the node goes: back into service when nothing is against it, after our mark was taken back. */
+/* Where the node goes: back into service when nothing is against it, after our mark was taken back. Where something worse is, it
+ * stays out until that is decided on, whatever it is. */
 enum step_result work_cancel_run(struct work *w)
 {
-    bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE || work_person_holds(w);
+    bool bad = work_open_critical(w, false) > 0 || w->op.kind == OPERATION_KIND_RELEASE ||
+               operation_is_outweighed(&w->op) || work_person_holds(w);
     autofree char *why = cancel_reason(w);
     if (bad || !mark_was_tried(w)) {
         work_end_cancelled(w, bad ? NODE_STATE_HELD : NODE_STATE_READY, why);

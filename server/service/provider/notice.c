@@ -2,7 +2,7 @@
  * What a provider says of its machines: that one goes away or is interrupted on a date, that its hardware is not well. It becomes a verdict of
  * the source "provider", so that the policy weighs it as it weighs what agents see; beside it stands the date.
  *
- * A provider says all that it has to say each time. So what was said and is said no more is over: its verdict is resolved, and the repair
+ * A provider answers with all its notices each time. So a notice that an answer lacks is over: its verdict is resolved, and the repair
  * that was begun for it ends while it has touched nothing. Its row is deleted, so that the same is new when it is said again: an
  * impaired host of EC2 always has the same id. Only the row of a planned reboot that was answered stays, because a provider may see
  * the boot late. What is said of a machine that fills no slot is left alone.
@@ -83,21 +83,23 @@ static int find_repair(struct db_tx *tx, const struct place *place, struct opera
     return open ? 0 : STATUS_NOT_FOUND;
 }
 
-static int cancel(struct db_tx *tx, struct operation *operation, const char *why)
+/* by: ACTOR_POLICY where the node is decided on anew and stays out of service until then; "" where what it was for is over. */
+static int cancel(struct db_tx *tx, struct operation *operation, const char *by, const char *why)
 {
     operation->cancel_asked = true;
+    text_copy_cut(operation->cancelled_by, sizeof(operation->cancelled_by), by);
     text_copy_cut(operation->error, sizeof(operation->error), why);
     return db_operation_update(tx, operation);
 }
 
 /* Nobody stopped it: what else is against the node is weighed anew. */
-static int cancel_repair(struct db_tx *tx, const struct place *place, const char *code, const char *why)
+static int cancel_repair(struct db_tx *tx, const struct place *place, const char *code, const char *by, const char *why)
 {
     struct operation operation;
     int status = find_repair(tx, place, &operation);
     if (status != 0)
         return status == STATUS_NOT_FOUND ? 0 : status;
-    return text_equal(operation.code, code) ? cancel(tx, &operation, why) : 0;
+    return text_equal(operation.code, code) ? cancel(tx, &operation, by, why) : 0;
 }
 
 /* The jobs of a machine that was sound have until its date. What is announced beside it may give them less. */
@@ -110,7 +112,7 @@ static int cancel_later_repair(struct db_tx *tx, const struct place *place, cons
     bool later = notice->due_at == 0 || notice->due_at < operation.created_at + operation.job_wait_ms;
     if (!later || operation.job_wait_ms == 0 || !text_starts_with(operation.code, VERDICT_SOURCE_PROVIDER "."))
         return 0;
-    return cancel(tx, &operation, "the provider announces more of the machine");
+    return cancel(tx, &operation, ACTOR_POLICY, "the provider announces more of the machine");
 }
 
 /* --- what it says -------------------------------------------------------------------------------------------- */
@@ -187,7 +189,7 @@ static int move_date(struct db_tx *tx, struct taking *taking, struct change *cha
     if (status == 0)
         status = db_notice_set_due(tx, row->verdict_id, notice->due_at);
     if (status == 0) /* how long its jobs have was decided with the old one */
-        status = cancel_repair(tx, &change->place, change->verdict.code, "the provider has another date");
+        status = cancel_repair(tx, &change->place, change->verdict.code, ACTOR_POLICY, "the provider has another date");
     return status != 0 ? status
                        : say_change(tx, taking, change, EVENT_LEVEL_WARN, ": %s has another date now:%s",
                                     taking->provider, notice->due_at > 0 ? say_date(notice->due_at, date) : " none");
@@ -230,7 +232,7 @@ static int take_one(struct db_tx *tx, struct taking *taking, const struct provid
     return status;
 }
 
-/* --- what it says no more ------------------------------------------------------------------------------------ */
+/* --- what it announces no longer ------------------------------------------------------------------------------------ */
 
 struct over {
     const struct taking *taking;
@@ -265,10 +267,10 @@ static int end_one(struct db_tx *tx, struct taking *taking, const struct notice 
     if (status != 0 || !text_equal(change.place.instance.instance_id, verdict->instance_id) ||
         !text_equal(change.place.instance.boot_id, verdict->boot_id))
         return status;
-    status = cancel_repair(tx, &change.place, verdict->code, "the provider says it no more");
-    return status != 0
-               ? status
-               : say_change(tx, taking, &change, EVENT_LEVEL_INFO, " is over: %s says it no more", taking->provider);
+    status = cancel_repair(tx, &change.place, verdict->code, "", "the provider announces it no longer");
+    return status != 0 ? status
+                       : say_change(tx, taking, &change, EVENT_LEVEL_INFO, " is over: %s announces it no longer",
+                                    taking->provider);
 }
 
 static int end_others(struct db_tx *tx, struct taking *taking)
