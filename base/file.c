@@ -5,6 +5,7 @@
  */
 #include "base/file.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/status.h"
 
@@ -16,10 +17,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define READ_CHUNK_BYTES 65536
 #define TREE_DEPTH_MAX 128 /* one descriptor a level */
+#define LOCK_LOOK_MS 20
 
 static void close_cleanup(int *fd)
 {
@@ -261,6 +264,17 @@ int file_lock(const char *path, int *ret_fd)
     }
     *ret_fd = fd;
     return 0;
+}
+
+int file_lock_within(const char *path, int64_t within_ms, int *ret_fd)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_LOOK_MS * 1000000L};
+    int64_t until = clock_mono_ms(clock_system()) + within_ms;
+    int status;
+
+    while ((status = file_lock(path, ret_fd)) == STATUS_CONFLICT && clock_mono_ms(clock_system()) < until)
+        (void)nanosleep(&pause, NULL);
+    return status;
 }
 
 int file_lock_inherited(const char *path, int fd)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Whole file, zero-terminated, caller frees. NOT_FOUND, TOO_LARGE above bytes_max, IO. */
@@ -22,6 +23,11 @@ int file_remove_tree(const char *path);
 bool file_exists(const char *path);
 /* Takes an exclusive lock that lives as long as the descriptor; CONFLICT when another process holds it. */
 int file_lock(const char *path, int *ret_fd);
+/* The same, but waits while another process holds it, for so long at most: then CONFLICT. */
+int file_lock_within(const char *path, int64_t within_ms, int *ret_fd);
+/* For the lock of a process that may have been killed a moment ago. A child of it that has not begun its program yet still holds all its
+ * locks, and its last write to a slow disk has to end. */
+#define FILE_LOCK_KILLED_MS 5000
 /* The lock on path that this process inherited, as descriptor fd; NOT_FOUND when that is anything else, CONFLICT
  * when another process has the lock. From now on the programs that this one starts do not get it. */
 int file_lock_inherited(const char *path, int fd);

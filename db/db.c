@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,9 +62,13 @@ static int lock_directory(struct db *db, const char *dir, char ret_error[DB_ERRO
         return status;
     }
     autofree char *path = own_printf("%s/%s", dir, DB_LOCK_FILE);
-    status = file_lock(path, &db->lock_fd);
+    int64_t within_ms = db->flags & DB_INLINE ? 0 : FILE_LOCK_KILLED_MS;
+    status = file_lock_within(path, within_ms, &db->lock_fd);
     if (status == STATUS_CONFLICT)
-        snprintf(ret_error, DB_ERROR_MAX, "another process is working in %s; stop it, or use another directory", dir);
+        snprintf(ret_error, DB_ERROR_MAX,
+                 "another process is working in %s (waited %" PRId64
+                 " s for its end); stop it, or use another directory",
+                 dir, within_ms / 1000);
     else if (status < 0)
         snprintf(ret_error, DB_ERROR_MAX, "cannot lock %s (%s)", path, status_meaning(status));
     return status;

@@ -186,7 +186,7 @@ int restore_main(const char *state_dir, const char *file, bool force)
         return refuse("%s: %s", state_dir, strerror(errno));
     autofree char *room = own_printf("%s/restore", state_dir), *lock = own_printf("%s/lock", state_dir);
     struct restore r = {.dir = state_dir, .file = file, .force = force, .room = room};
-    int status = file_lock(lock, &fd);
+    int status = file_lock_within(lock, FILE_LOCK_KILLED_MS, &fd);
     if (status == STATUS_CONFLICT)
         return refuse("an hpd is working in %s; stop it first", state_dir);
     if (status != 0)

@@ -21,7 +21,7 @@ int state_open(const char *dir, struct state *ret_state)
     int status = file_make_dirs(dir, 0700);
     if (status == 0) {
         autofree char *lock = state_path(&state, "lock");
-        status = file_lock(lock, &state.lock_fd);
+        status = file_lock_within(lock, FILE_LOCK_KILLED_MS, &state.lock_fd);
     }
     if (status != 0) {
         free(state.dir);

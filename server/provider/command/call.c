@@ -19,13 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KEPT_BYTES_MAX (1024 * 1024)
 #define OUT_BYTES_MAX (64 * 1024)
-#define GRACE_MS 10000 /* the process ends its executable first, and then itself */
-#define LOOK_MS 20
+#define GRACE_MS 10000                  /* the process ends its executable first, and then itself */
 #define PRUNE_AFTER_S (30L * 24 * 3600) /* no operation goes on for so long */
 
 static char *in(const char *dir, const char *name)
@@ -154,18 +152,10 @@ static int write_request(const struct command_call *call, const char *dir)
     return text == NULL ? STATUS_INVALID : file_write(path, text, strlen(text), 0600);
 }
 
-static void pause_ms(long ms)
-{
-    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
-
 /* Waits until the process that has the lock has ended. TIMEOUT; 0 with the lock. */
 static int wait_lock(const char *lock, int64_t until, int *ret_fd)
 {
-    int status;
-    while ((status = file_lock(lock, ret_fd)) == STATUS_CONFLICT && clock_mono_ms(clock_system()) < until)
-        pause_ms(LOOK_MS);
+    int status = file_lock_within(lock, until - clock_mono_ms(clock_system()), ret_fd);
     return status == STATUS_CONFLICT ? STATUS_TIMEOUT : status;
 }
 

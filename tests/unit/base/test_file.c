@@ -343,10 +343,12 @@ static void test_lock(void **state)
     assert_int_equal(-WEXITSTATUS(status), STATUS_CONFLICT);
     assert_int_equal(file_lock(path, &other), STATUS_CONFLICT);
     assert_int_equal(other, -1);
+    assert_int_equal(file_lock_within(path, 50, &other), STATUS_CONFLICT);
     close(fd);
     assert_int_equal(file_lock(path, &other), 0);
     close(other);
     assert_int_equal(file_lock(nowhere, &other), STATUS_IO);
+    assert_int_equal(file_lock_within(nowhere, 60000, &other), STATUS_IO); /* at once */
 }
 
 /* What matters is the open file, not who opened it: the one here stands for one that was there at birth. */

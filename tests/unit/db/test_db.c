@@ -185,7 +185,7 @@ static void test_a_second_opening_is_refused(void **state)
     struct world *w = *state;
     struct db *second = NULL;
     MUST(world_open(w, 0));
-    assert_int_equal(db_open(w->dir, &w->clock, 0, &second, w->error), STATUS_CONFLICT);
+    assert_int_equal(db_open(w->dir, &w->clock, DB_INLINE, &second, w->error), STATUS_CONFLICT);
     assert_null(second);
     assert_non_null(strstr(w->error, w->dir));
     MUST(db_write(w->db, "populate", world_populate, w)); /* the first goes on undisturbed */
@@ -217,9 +217,51 @@ static void test_two_processes_do_not_share_a_directory(void **state)
     struct world *w = *state;
     pid_t pid = hold_in_child(w);
     assert_int_equal(world_open(w, 0), STATUS_CONFLICT);
+    assert_non_null(strstr(w->error, "waited 5 s"));
     MUST(kill(pid, SIGKILL));
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     MUST(world_open(w, 0)); /* the lock dies with its holder */
+}
+
+/* Holds the lock as a child does that has not begun its program when its hpd is killed, and leaves it a moment after the word. */
+static pid_t hold_until_told(const struct world *w, int *ret_word)
+{
+    int ready[2], word[2];
+    char byte = 0, path[128];
+    world_file(w, "lock", path, sizeof(path));
+    MUST(pipe(ready));
+    MUST(pipe(word));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = -1;
+        close(word[1]);
+        bool holds = file_lock(path, &fd) == 0;
+        bool told = holds && write(ready[1], "y", 1) == 1 && read(word[0], &byte, 1) == 1;
+        usleep(300000);
+        _exit(told ? 0 : 1);
+    }
+    close(ready[1]);
+    close(word[0]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    *ret_word = word[1];
+    return pid;
+}
+
+static void test_a_start_waits_for_the_child_of_a_killed_one(void **state)
+{
+    struct world *w = *state;
+    struct db *db = NULL;
+    int word = -1, status = -1;
+    pid_t pid = hold_until_told(w, &word);
+    assert_int_equal(db_open(w->dir, &w->clock, DB_INLINE, &db, w->error), STATUS_CONFLICT);
+    assert_int_equal(write(word, "g", 1), 1);
+    MUST(db_open(w->dir, &w->clock, 0, &db, w->error));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    MUST(status);
+    close(word);
+    db_close(db);
 }
 
 int main(void)
@@ -237,6 +279,7 @@ int main(void)
         EMPTY_TEST(test_a_place_that_cannot_be_a_directory),
         EMPTY_TEST(test_a_second_opening_is_refused),
         EMPTY_TEST(test_two_processes_do_not_share_a_directory),
+        EMPTY_TEST(test_a_start_waits_for_the_child_of_a_killed_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
