@@ -17,6 +17,7 @@
 #include "agents/checks/kmsg_scan.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "model/fault_name.h"
 
 #include <assert.h>
 #include <string.h>
@@ -63,12 +64,6 @@ static size_t plain_len(const char *pattern)
     return strcspn(pattern, "{");
 }
 
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c != '\0' && strchr("_-.:/@#+", c) != NULL);
-}
-
 static size_t number_len(const char *text, size_t len)
 {
     size_t n = 0;
@@ -87,7 +82,7 @@ static size_t part_len(enum part part, const char *follows, const char *text, si
     }
     size_t words = 0;
     if (part != ANY)
-        while (words < len && is_word(text[words]))
+        while (words < len && fault_name_has(text[words]))
             words++;
     if (plain == 0)
         return part == ANY ? 0 : words > 0 ? words : none;
@@ -109,10 +104,8 @@ bool kmsg_pattern_matches(const char *pattern, const char *text, size_t len, cha
         if (part == PLAIN)
             pattern += n;
         if (part == DEVICE) {
-            if (n >= sizeof(device))
+            if (text_copy_bytes(device, sizeof(device), text, n) != 0 || !fault_name_is_device(device))
                 return false; /* no device is called so */
-            memcpy(device, text, n);
-            device[n] = '\0';
         }
         text += n;
         len -= n;

@@ -2,6 +2,7 @@
 #include "agents/checks/report.h"
 
 #include "base/status.h"
+#include "model/fault_name.h"
 #include "policy/faults/faults.h"
 
 #include <errno.h>
@@ -28,12 +29,12 @@ static void send(struct check_out *out)
         text_clear(&out->text);
 }
 
-/* One word of visible characters: what a verdict's code and device may be. */
+/* One word of the characters that codes, devices and metrics may have. */
 static void add_word(struct check_out *out, const char *word, size_t size)
 {
     text_add_char(&out->text, '\t');
     for (size_t i = 0; word[i] != '\0' && i + 1 < size; i++)
-        text_add_char(&out->text, word[i] > ' ' && word[i] <= '~' ? word[i] : '_');
+        text_add_char(&out->text, fault_name_has(word[i]) ? word[i] : '_');
 }
 
 static void add_clean(struct check_out *out, const char *text, size_t size)

@@ -6,6 +6,8 @@
 #include "api/v1/spec_words.h"
 #include "api/v1/v1.h"
 #include "base/nearest.h"
+#include "base/status.h"
+#include "model/fault_name.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/agent/machine.h"
 #include "server/service/node/lemon.h"
@@ -283,6 +285,11 @@ static int check_kind(const char *text)
     return report_kind_parse(text, &kind);
 }
 
+static int check_device(const char *text)
+{
+    return text[0] == '\0' || fault_name_is_device(text) ? 0 : STATUS_INVALID;
+}
+
 static bool needs_subject(enum report_kind kind)
 {
     return kind == REPORT_KIND_JOB_FAILED || kind == REPORT_KIND_STRAGGLER;
@@ -312,7 +319,12 @@ void api_node_report(struct api_call *call)
          .size = sizeof text,
          .min = 1,
          API_LINE},
-        {.name = "device", .type = JSON_FIELD_TEXT, .target = device, .size = sizeof device, API_LINE},
+        {.name = "device",
+         .type = JSON_FIELD_TEXT,
+         .target = device,
+         .size = sizeof device,
+         .check = check_device,
+         .rule = FAULT_DEVICE_RULE},
         {.name = "user", .type = JSON_FIELD_TEXT, .target = user, .size = sizeof user, API_LINE},
         {.name = "job", .type = JSON_FIELD_TEXT, .target = job, .size = sizeof job, API_LINE},
         {.name = "hours", .type = JSON_FIELD_I64, .target = &hours, .min = 1, .max = REPORT_HOURS_MAX},

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "db/hardware.h"
+#include "model/fault_name.h"
 
 #include <string.h>
 
@@ -186,9 +187,10 @@ static const char *wrong(const struct machine_report *report)
 {
     for (size_t i = 0; i < report->hardware_count; i++) {
         const struct hardware *hardware = &report->hardware[i];
-        if (!text_is_clean(hardware->identity) || !text_is_clean(hardware->serial) ||
-            !text_is_clean(hardware->location) || !text_is_clean(hardware->detail))
+        if (!text_is_clean(hardware->identity) || !text_is_clean(hardware->serial) || !text_is_clean(hardware->detail))
             return "a piece of hardware has a control character in it";
+        if (hardware->location[0] != '\0' && !fault_name_is_device(hardware->location))
+            return "location of a piece of hardware is " FAULT_DEVICE_RULE;
     }
     for (size_t i = 0; i < report->check_count; i++) {
         const struct check_state *state = &report->checks[i];

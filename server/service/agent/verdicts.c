@@ -22,6 +22,7 @@
 #include "server/service/private.h"
 
 #include "base/text.h"
+#include "model/fault_name.h"
 #include "policy/policy.h"
 
 #include <inttypes.h>
@@ -62,12 +63,12 @@ static int check(const struct verdict *verdict, size_t at, struct problem *probl
     const char *bad = NULL;
     if (verdict->key[0] == '\0' || !is_visible(verdict->key))
         bad = "key must be 1 to 71 visible ASCII characters";
-    else if (verdict->source[0] == '\0' || !is_visible(verdict->source))
+    else if (!agent_word_is_fine(verdict->source, sizeof(verdict->source)))
         bad = "source must be a word like kmsg";
-    else if (verdict->code[0] == '\0' || !is_visible(verdict->code))
-        bad = "code must be a word like xid.79";
-    else if (!is_visible(verdict->device))
-        bad = "device must be a PCI address or a UUID";
+    else if (!fault_name_is_code(verdict->code))
+        bad = "code must be " FAULT_CODE_RULE;
+    else if (verdict->device[0] != '\0' && !fault_name_is_device(verdict->device))
+        bad = "device must be " FAULT_DEVICE_RULE;
     else if (!is_visible(verdict->table_version))
         bad = "tableVersion must be a word";
     else if ((unsigned)verdict->severity > SEVERITY_UNKNOWN)

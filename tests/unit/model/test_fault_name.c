@@ -1,0 +1,91 @@
+/* What codes and devices may be called: all that tables and drivers have, and nothing that a shell or a terminal reads otherwise. */
+#include "model/fault_name.h"
+
+#include "base/own.h"
+#include "policy/faults/faults.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void each_code_of_the_tables_is_a_name(void **state)
+{
+    size_t count = 0, codes = 0;
+    (void)state;
+    const struct fault_table *tables = fault_tables(&count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < tables[i].count; j++, codes++)
+            if (!fault_name_is_code(tables[i].rows[j].code))
+                fail_msg("%s", tables[i].rows[j].code);
+    assert_true(codes > 300);
+}
+
+static void codes(void **state)
+{
+    static const char *const good[] = {"xid.79", "sxid.20034", "net.ib.error-rate", "custom.critical", "x", "a1.2-3"};
+    static const char *const bad[] = {"",         ".",      "xid.",          ".79",         "xid..79",
+                                      "xid.-79",  "79",     "Xid.79",        "xid 79",      "xid.79;x",
+                                      "xid.79\n", "xid_79", "xid/79",        "x\xc3\xa9",   "-x",
+                                      "x-",       "<xid>",  "xid.79\x1b[2J", "\u202e97.dix"};
+    char longest[CODE_MAX_BYTES + 1] = "";
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        if (!fault_name_is_code(good[i]))
+            fail_msg("%s", good[i]);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (fault_name_is_code(bad[i]))
+            fail_msg("%s", bad[i]);
+    memset(longest, 'x', CODE_MAX_BYTES - 1);
+    assert_true(fault_name_is_code(longest));
+    longest[CODE_MAX_BYTES - 1] = 'x';
+    assert_false(fault_name_is_code(longest));
+}
+
+static void devices(void **state)
+{
+    static const char *const good[] = {"0000:b9:00",
+                                       "00000000:17:00.0",
+                                       "GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77",
+                                       "MIG-GPU-5d5ba0d6/1/0",
+                                       "mlx5_0",
+                                       "mlx5_0/1",
+                                       "bond0.100",
+                                       "nvme0n1p1",
+                                       "dm-3:",
+                                       "mc0",
+                                       "/fsx",
+                                       "/",
+                                       "10.1.0.4@o2ib",
+                                       "neuron3",
+                                       "rdmap0s6#1",
+                                       "gpu+0"};
+    static const char *const bad[] = {"",    ":",    "-",   "...",  "$(x)", "`x`",  "a b",      "a;b",       "a|b",
+                                      "a&b", "a\"b", "a'b", "a\\b", "<b>",  "a\nb", "a\x1b[2J", "a\xc3\xa9", "a{b}",
+                                      "a*",  "a?",   "a%b", "a=b",  "a,b",  "a~b",  "a!b",      "\u202e0upg"};
+    char longest[DEVICE_MAX_BYTES + 1] = "";
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        if (!fault_name_is_device(good[i]))
+            fail_msg("%s", good[i]);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (fault_name_is_device(bad[i]))
+            fail_msg("%s", bad[i]);
+    memset(longest, 'x', DEVICE_MAX_BYTES - 1);
+    assert_true(fault_name_is_device(longest));
+    longest[DEVICE_MAX_BYTES - 1] = 'x';
+    assert_false(fault_name_is_device(longest));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_code_of_the_tables_is_a_name),
+        cmocka_unit_test(codes),
+        cmocka_unit_test(devices),
+    };
+    return cmocka_run_group_tests_name("model/fault_name", tests, NULL, NULL);
+}
