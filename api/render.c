@@ -538,6 +538,7 @@ json_t *render_verdict(const struct verdict *verdict)
     put_text(json, "state", verdict_state_text(verdict->state));
     put_text(json, "tableVersion", verdict->table_version);
     json_put_time(json, "receivedAt", verdict->received_at);
+    json_put_time(json, "dueAt", verdict->due_at);
     return json;
 }
 

@@ -241,8 +241,8 @@ int cli_node_explain(struct cli *cli)
 int cli_node_verdicts(struct cli *cli)
 {
     static const struct cli_column columns[] = {
-        {"LAST", "~lastAt"},  {"SEVERITY", "severity"}, {"STATE", "state"},         {"CODE", "code"},
-        {"DEVICE", "device"}, {"COUNT", "count"},       {"INSTANCE", "instanceId"}, {"LINE", "rawLine"}};
+        {"LAST", "~lastAt"}, {"SEVERITY", "severity"},   {"STATE", "state"}, {"CODE", "code"},   {"DEVICE", "device"},
+        {"COUNT", "count"},  {"INSTANCE", "instanceId"}, {"DATE", "+dueAt"}, {"LINE", "rawLine"}};
     autofree char *base = NULL;
     int64_t limit;
     int rc = cli_parse_limit(cli, CLI_LIMIT_DEFAULT, &limit);

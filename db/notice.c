@@ -6,7 +6,6 @@
 static const char SQL_INSERT[] = "INSERT INTO provider_notice (verdict_id, provider, notice, instance_id, boot_id, "
                                  "due_at) VALUES (?, ?, ?, ?, ?, ?)";
 static const char SQL_SET_DUE[] = "UPDATE provider_notice SET due_at = ? WHERE verdict_id = ?";
-static const char SQL_DUE[] = "SELECT due_at FROM provider_notice WHERE verdict_id = ?";
 static const char SQL_FIND[] = "SELECT verdict_id, due_at FROM provider_notice "
                                "WHERE provider = ? AND notice = ? AND instance_id = ? AND boot_id = ?";
 static const char SQL_DELETE[] = "DELETE FROM provider_notice WHERE verdict_id = ?";
@@ -40,17 +39,6 @@ int db_notice_set_due(struct db_tx *tx, int64_t verdict_id, int64_t due_at)
 int db_notice_delete(struct db_tx *tx, int64_t verdict_id)
 {
     return db_hit_i64(tx, SQL_DELETE, verdict_id);
-}
-
-int db_notice_due(struct db_tx *tx, int64_t verdict_id, int64_t *ret_due_at)
-{
-    auto_query struct db_query q;
-    db_query_open(&q, tx, SQL_DUE);
-    db_bind_i64(&q, verdict_id);
-    int status = db_query_one(&q);
-    if (status == 0)
-        *ret_due_at = db_get_i64(&q);
-    return status;
 }
 
 int db_notice_find(struct db_tx *tx, struct notice *notice)

@@ -15,8 +15,7 @@ struct notice {
 
 int db_notice_insert(struct db_tx *tx, const struct notice *notice);
 int db_notice_set_due(struct db_tx *tx, int64_t verdict_id, int64_t due_at);
-int db_notice_delete(struct db_tx *tx, int64_t verdict_id);                   /* NOT_FOUND */
-int db_notice_due(struct db_tx *tx, int64_t verdict_id, int64_t *ret_due_at); /* NOT_FOUND */
+int db_notice_delete(struct db_tx *tx, int64_t verdict_id); /* NOT_FOUND */
 /* By all but its verdict and its date, which are filled in. NOT_FOUND. */
 int db_notice_find(struct db_tx *tx, struct notice *notice);
 /* Those of the provider without the planned reboots (no boot_id) whose verdicts are no longer open: rows are struct notice. */

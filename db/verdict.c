@@ -15,7 +15,8 @@
 
 #define VERDICT_COLUMNS                                                                                       \
     "v.id, v.node_id, v.first_at, v.last_at, v.count, v.received_at, v.severity, v.state, v.source, v.code, " \
-    "v.device, v.instance_id, v.boot_id, v.key, v.table_version, v.raw_line, v.node_fault"
+    "v.device, v.instance_id, v.boot_id, v.key, v.table_version, v.raw_line, v.node_fault, "                  \
+    "CASE v.source WHEN 'provider' THEN (SELECT due_at FROM provider_notice WHERE verdict_id = v.id) END"
 #define VERDICT_SELECT "SELECT " VERDICT_COLUMNS " FROM verdict v "
 
 static const char SQL_INSERT[] =
@@ -95,8 +96,8 @@ static void verdict_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, verdict->table_version);
     DB_GET_TEXT(q, verdict->raw_line);
     verdict->node_fault = db_get_i64(q) != 0;
-    verdict->expires_at = 0; /* of a report, which has it in a row of its own (node_report.c) */
-    verdict->due_at = 0;     /* of a provider's notice, likewise (notice.c) */
+    verdict->expires_at = 0;         /* of a report, which has it in a row of its own (node_report.c) */
+    verdict->due_at = db_get_i64(q); /* of a provider's notice (notice.c), for as long as the provider announces it */
 }
 
 /* --- ids ------------------------------------------------------------------------------------------ */

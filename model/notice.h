@@ -28,6 +28,6 @@ struct provider_notice {
     int64_t due_at;                     /* the date of what it announces; 0: there is none */
     char words[NOTICE_WORDS_MAX_BYTES]; /* the provider's own, one line; "" for none */
 };
-#define PROVIDER_NOTICES_MAX 20000
+#define PROVIDER_NOTICES_MAX 100000 /* a longer list is an error */
 
 #endif

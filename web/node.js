@@ -148,7 +148,7 @@ export const node = {
       h('section', { key: 'devices' }, h('h2', {}, 'Devices'), deviceTable(data)),
       h('section', { key: 'verdicts' }, h('h2', {}, 'Verdicts'),
         table([['Code', (v) => v.code, 'nowrap'], ['Device', (v) => v.device], ['Severity', (v) => badge(v.severity)],
-        ['State', (v) => badge(v.state, v.state === 'open' ? 'bad' : 'plain')], ['Last', (v) => ago(v.lastAt), 'nowrap'], ['Times', (v) => `${v.count}`],
+        ['State', (v) => badge(v.state, v.state === 'open' ? 'bad' : 'plain')], ['Last', (v) => ago(v.lastAt), 'nowrap'], ['Times', (v) => `${v.count}`], ['Date', (v) => when(v.dueAt), 'nowrap'],
         ['Line', (v) => v.rawLine && h('code', {}, v.rawLine), 'wide']], verdicts, { key: (v) => `${v.id}`, nothing: 'The agent has reported no fault.' })),
       h('section', { key: 'checks' }, h('h2', {}, 'Checks'),
         table([['Check', (c) => c.name], ['Result', (c) => badge(c.result)], ['Why', (c) => c.why], ['Since', (c) => ago(c.since)]], machine.checks ?? [],

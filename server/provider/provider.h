@@ -59,7 +59,7 @@ struct provider_instance {
 struct provider_listed {
     char ref[PROVIDER_REF_MAX_BYTES], instance_id[ID_INSTANCE_MAX];
 };
-#define PROVIDER_LISTED_MAX 20000
+#define PROVIDER_LISTED_MAX 100000 /* as many as there may be nodes; a longer list is an error */
 
 struct provider;
 

@@ -88,6 +88,24 @@ static void a_planned_reboot_is_done_once_and_before(void **state)
     sim_close(&sim);
 }
 
+static int take_date(const void *row, void *arg)
+{
+    *(int64_t *)arg = ((const struct verdict *)row)->due_at;
+    return 0;
+}
+
+/* The date that stands beside the newest verdict of gpu-1, as all who list it see it. */
+static int64_t date_of(struct sim *sim)
+{
+    struct db_tx *tx = NULL;
+    int64_t due_at = -1;
+    const struct db_verdict_filter newest = {.node_id = sim_read(sim, "gpu-1").row.id, .state = -1, .limit = 1};
+    assert_int_equal(db_read_begin(sim->service.db, &tx), 0);
+    assert_int_equal(db_verdict_list(tx, &newest, take_date, &due_at), 0);
+    db_read_end(sim->service.db, tx);
+    return due_at;
+}
+
 static void what_is_withdrawn_is_over(void **state)
 {
     struct sim sim;
@@ -103,11 +121,13 @@ static void what_is_withdrawn_is_over(void **state)
     notice->due_at += 5 * MS_PER_DAY;
     sim_run(&sim, MS_PER_HOUR);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "has another date"), 1);
+    assert_int_equal(date_of(&sim), notice->due_at);
     sim.provider.notice_count = 0;
     sim_until(&sim, "gpu-1", NODE_STATE_READY, 10 * MS_PER_MIN);
     assert_false(there->out);
     assert_int_equal(there->evictions, 0);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over: fake announces it no longer"), 1);
+    assert_int_equal(date_of(&sim), 0);
     /* the same again, under its id and its date, is new: nobody stopped anything */
     sim.provider.notice_count = 1;
     assert_string_equal(notice->id, "event-1");

@@ -15,9 +15,7 @@
 
 ENUM_DEFINE(command_action, COMMAND_ACTION_LIST)
 
-#define OUT_BYTES_MAX (64 * 1024)
-#define LIST_BYTES_MAX (8 * 1024 * 1024)
-#define LISTED_MAX 20000
+#define LISTED_MAX 100000
 _Static_assert(LISTED_MAX == PROVIDER_LISTED_MAX && LISTED_MAX == PROVIDER_NOTICES_MAX, "one limit for both");
 
 static int status_of_exit(int exit_code)
@@ -157,7 +155,7 @@ int command_answer(enum command_action action, const struct command_run *run, st
         *ret_instance = (struct provider_instance){.state = PROVIDER_INSTANCE_PENDING};
         return 0;
     }
-    if (json_parse(run->out, strlen(run->out), OUT_BYTES_MAX, &json, error) != 0)
+    if (json_parse(run->out, strlen(run->out), COMMAND_ANSWER_BYTES_MAX, &json, error) != 0)
         return bad(action, ret_error, error);
     return parse_machine(action, json, &machine, ret_instance, ret_error);
 }
@@ -196,11 +194,12 @@ static int read_listing(const char *name, const char *member, const struct comma
                                   : "it ended with an exit code that is not 0");
         return run->status == STATUS_TIMEOUT ? STATUS_TIMEOUT : STATUS_BACKEND;
     }
-    if (json_parse(run->out, strlen(run->out), LIST_BYTES_MAX, &json, error) != 0)
+    if (json_parse(run->out, strlen(run->out), COMMAND_LIST_BYTES_MAX, &json, error) != 0)
         return bad_of(name, ret_error, error);
     const json_t *array = json_object_get(json, member);
     if (!json_is_array(array) || json_object_size(json) != 1 || json_array_size(array) > LISTED_MAX) {
-        snprintf(error, sizeof(error), "it must have a list \"%s\" of at most 20000, and nothing else", member);
+        snprintf(error, sizeof(error), "it must have a list \"%s\" of at most %d, and nothing else", member,
+                 LISTED_MAX);
         return bad_of(name, ret_error, error);
     }
     *ret_array = array;

@@ -28,6 +28,10 @@ ENUM_DECLARE(command_action);
     X(5, STATUS_DENIED, "never: the step fails at once")                    \
     X(6, STATUS_NOT_FOUND, "no such machine: it is gone, or never was")
 
+/* An answer that is longer is none. */
+#define COMMAND_ANSWER_BYTES_MAX ((size_t)64 * 1024)
+#define COMMAND_LIST_BYTES_MAX ((size_t)32 * 1024 * 1024) /* of list and events */
+
 /* How one run ended. */
 struct command_run {
     int status;    /* of running it at all: 0, TIMEOUT, NOT_FOUND, IO */

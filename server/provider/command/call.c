@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #define KEPT_BYTES_MAX (1024 * 1024)
-#define OUT_BYTES_MAX (64 * 1024)
 #define GRACE_MS 10000                  /* the process ends its executable first, and then itself */
 #define PRUNE_AFTER_S (30L * 24 * 3600) /* no operation goes on for so long */
 
@@ -71,7 +70,7 @@ static int run_request(const char *dir, const json_t *request)
         .input = input,
         .input_len = strlen(input),
         .timeout_ms = json_integer_value(json_object_get(request, "timeoutMs")),
-        .out_bytes_max = OUT_BYTES_MAX,
+        .out_bytes_max = COMMAND_ANSWER_BYTES_MAX,
         .env = (char *const *)(uintptr_t)env,
         .directory = "/",
     };

@@ -17,8 +17,6 @@
 
 #define PATH_VARIABLE "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define FIXED_VARIABLES 4 /* PATH, LANG, and two about the provider */
-#define OUT_BYTES_MAX (64 * 1024)
-#define LIST_BYTES_MAX (8 * 1024 * 1024)
 #define VERSION 1
 
 struct provider {
@@ -124,7 +122,7 @@ static int run_now(struct provider *p, enum command_action action, const json_t 
     const struct child_options options = {.input = input,
                                           .input_len = strlen(input),
                                           .timeout_ms = p->timeout_ms,
-                                          .out_bytes_max = OUT_BYTES_MAX,
+                                          .out_bytes_max = COMMAND_ANSWER_BYTES_MAX,
                                           .env = p->environment,
                                           .directory = "/"};
     return child_run((const char *const[]){program, NULL}, &options, ret_result);
@@ -186,7 +184,7 @@ static int run_listing(struct provider *p, const char *action, struct child_resu
     const struct child_options options = {.input = input,
                                           .input_len = strlen(input),
                                           .timeout_ms = p->timeout_ms,
-                                          .out_bytes_max = LIST_BYTES_MAX,
+                                          .out_bytes_max = COMMAND_LIST_BYTES_MAX,
                                           .env = p->environment,
                                           .directory = "/"};
     return child_run((const char *const[]){program, NULL}, &options, ret_result);

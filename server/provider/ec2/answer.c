@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INSTANCES_MAX 20000
-
 static const char *const states[] = {"unknown", "pending",       "running",   "stopping",
                                      "stopped", "shutting-down", "terminated"};
 
@@ -96,7 +94,7 @@ static void on_open(const char *path, const char *const attributes[], void *arg)
     const char *at = in_instance(rest);
     if (at == NULL || at[0] != '\0')
         return;
-    if (r->instances->count == INSTANCES_MAX) {
+    if (r->instances->count == EC2_LISTED_MAX) {
         r->wrong = "it has more than 20000 instances";
         return;
     }

@@ -15,6 +15,8 @@
 #define EC2_CODE_MAX 80
 #define EC2_NEXT_MAX 1024
 #define EC2_BYTES_MAX ((size_t)16 << 20)
+#define EC2_LISTED_MAX \
+    20000 /* instances, or what is said of them, in one list: 200 pages of 100 take as long as a call may */
 
 /* Tags of an instance of ours. */
 #define EC2_TAG_PROVIDER "holdfast-provider" /* its value is the provider's tag in hpd's configuration */

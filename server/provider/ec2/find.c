@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGES_MAX 200
+#define PAGES_MAX (EC2_LISTED_MAX / 100)
 #define PAGE "100" /* an instance with 32 network interfaces and all its tags is 80 kB */
 #define VISIBLE_WITHIN_MS (5 * MS_PER_MIN)
 #define DESCRIBED "DescribeInstancesResponse"

@@ -55,7 +55,7 @@ static void on_open(const char *path, const char *const attributes[], void *arg)
 
 static struct provider_notice *add(struct reading *r)
 {
-    if (r->notices->count == PROVIDER_NOTICES_MAX) {
+    if (r->notices->count == EC2_LISTED_MAX) {
         r->wrong = "it has more than 20000 events";
         return NULL;
     }
@@ -74,7 +74,7 @@ static bool is_over(const struct scheduled *event)
 /* An unknown code is shown by describe, and nothing is done for it. */
 static void add_event(struct reading *r, const struct scheduled *event)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kinds) && !is_over(event); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (!text_equal(event->code, kinds[i].code))
             continue;
         struct provider_notice *notice = add(r);
@@ -130,7 +130,9 @@ static void on_close(const char *path, const char *text, void *arg)
     if (text_equal(path, SYSTEM "/status"))
         r->impaired = text_equal(text, "impaired");
     if (text_equal(path, EVENT)) {
-        if (r->event_count < EVENTS_MAX)
+        if (!is_over(&r->event) && r->event_count == EVENTS_MAX)
+            r->wrong = "an instance has more than 16 events";
+        else if (!is_over(&r->event))
             r->events[r->event_count++] = r->event;
         r->event = (struct scheduled){.id = ""};
     }

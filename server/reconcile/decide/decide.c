@@ -14,7 +14,6 @@
 #include "db/incident.h"
 #include "db/node.h"
 #include "db/node_report.h"
-#include "db/notice.h"
 #include "db/operation.h"
 #include "db/verdict.h"
 #include "model/beside.h"
@@ -63,14 +62,10 @@ static int take_verdict(const void *row, void *arg)
     return 0;
 }
 
-/* Of what others say of the node: until when it counts, or the date of what is announced. */
-static int read_dates(struct db_tx *tx, struct verdict *verdict)
+/* Of what others say of the node: until when it counts. */
+static int read_expiry(struct db_tx *tx, struct verdict *verdict)
 {
     struct node_report report;
-    if (text_equal(verdict->source, VERDICT_SOURCE_PROVIDER)) {
-        int found = db_notice_due(tx, verdict->id, &verdict->due_at);
-        return found == STATUS_NOT_FOUND ? 0 : found;
-    }
     if (!text_equal(verdict->source, VERDICT_SOURCE_REPORT))
         return 0;
     int status = db_node_report_get(tx, verdict->id, &report);
@@ -87,7 +82,7 @@ static int read_verdicts(struct db_tx *tx, struct decide_item *item)
         return status;
     item->left_out = item->left_out || item->verdict_count == DECIDE_ROWS_MAX;
     for (size_t i = 0; status == 0 && i < item->verdict_count; i++)
-        status = read_dates(tx, &item->verdicts[i]);
+        status = read_expiry(tx, &item->verdicts[i]);
     if (status != 0)
         return status;
     item->verdict_refs = own_calloc(item->verdict_count + 1, sizeof(*item->verdict_refs));

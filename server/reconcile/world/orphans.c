@@ -27,7 +27,7 @@
 #define ENDED_AT_ONCE_MAX 4
 #define END_PAUSE_MAX_MS (6 * MS_PER_HOUR)
 #define ENDS_MAX 3      /* that a provider says it has done, with the machine listed all the same: then it is said */
-#define ORPHANS_MAX 256 /* that are remembered: more are a provider that holds others' machines */
+#define ORPHANS_MAX 256 /* of one provider that are remembered: more are a provider that holds others' machines */
 
 struct orphan {
     char provider[NAME_MAX_BYTES], ref[PROVIDER_REF_MAX_BYTES], instance_id[ID_INSTANCE_MAX];
@@ -42,25 +42,30 @@ struct orphan {
     char error[PROVIDER_ERROR_MAX];
 };
 
+/* Machines of a provider's newest list that there was no room for; it is said once, until there are none. */
+struct crowd {
+    int left_out;
+    bool told;
+};
+
 struct orphans_part {
     struct orphan *list;
     size_t count;
-    int under_way; /* calls */
-    bool looked;   /* a list, or the answer of an end, came that no turn has written yet */
-    /* Machines of the newest lists that there was no room for; it is said once, until there are none. */
-    char crowd[NAME_MAX_BYTES]; /* the provider whose list had them */
-    int left_out;
-    bool left_out_told;
+    int under_way;        /* calls */
+    bool looked;          /* a list, or the answer of an end, came that no turn has written yet */
+    struct crowd *crowds; /* of each provider, in the loop's order */
 };
 
 static void start(struct reconcile *r)
 {
     r->orphans = own_calloc(1, sizeof(*r->orphans));
+    r->orphans->crowds = own_calloc(r->deps.provider_count + 1, sizeof(*r->orphans->crowds));
 }
 
 static void end(struct reconcile *r)
 {
     free(r->orphans->list);
+    free(r->orphans->crowds);
     free(TAKE(r->orphans));
 }
 
@@ -90,12 +95,28 @@ static struct orphan *find(struct orphans_part *part, const char *provider, cons
     return NULL;
 }
 
-static void note(struct orphans_part *part, const char *provider, const struct provider_listed *listed, bool let_go)
+static struct crowd *crowd_of(const struct reconcile *r, const char *provider)
 {
+    size_t at = 0;
+    while (at < r->deps.provider_count && !text_equal(r->deps.providers[at].ops->name, provider))
+        at++;
+    return &r->orphans->crowds[at];
+}
+
+static bool has_room(const struct orphans_part *part, const char *provider)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < part->count; i++)
+        count += text_equal(part->list[i].provider, provider);
+    return count < ORPHANS_MAX;
+}
+
+static void note(struct reconcile *r, const char *provider, const struct provider_listed *listed, bool let_go)
+{
+    struct orphans_part *part = r->orphans;
     struct orphan *orphan = find(part, provider, listed->ref, listed->instance_id);
-    if (orphan == NULL && part->count == ORPHANS_MAX) {
-        text_copy_cut(part->crowd, sizeof(part->crowd), provider);
-        part->left_out++;
+    if (orphan == NULL && !has_room(part, provider)) {
+        crowd_of(r, provider)->left_out++;
         return;
     }
     if (orphan == NULL) {
@@ -126,7 +147,7 @@ static void forget_unseen(struct orphans_part *part, const char *provider)
 }
 
 struct comparing {
-    struct orphans_part *part;
+    struct reconcile *r;
     const struct rcall *call;
 };
 
@@ -143,7 +164,7 @@ static int compare(struct db_tx *tx, void *arg)
         if (status != 0)
             return status;
         if (!known)
-            note(comparing->part, comparing->call->provider.ops->name, listed, let_go);
+            note(comparing->r, comparing->call->provider.ops->name, listed, let_go);
     }
     return 0;
 }
@@ -200,12 +221,12 @@ static void take_list(struct reconcile *r, const struct rcall *call)
 {
     struct orphans_part *part = r->orphans;
     const char *provider = call->provider.ops->name;
-    struct comparing comparing = {part, call};
+    struct comparing comparing = {r, call};
+    struct crowd *crowd = crowd_of(r, provider);
     struct db_tx *tx = NULL;
     for (size_t i = 0; i < part->count; i++)
         part->list[i].seen = part->list[i].seen && !text_equal(part->list[i].provider, provider);
-    if (text_equal(part->crowd, provider))
-        part->left_out = 0;
+    crowd->left_out = 0;
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
         status = compare(tx, &comparing);
@@ -213,7 +234,7 @@ static void take_list(struct reconcile *r, const struct rcall *call)
     if (status != 0)
         return; /* the next list is compared */
     forget_unseen(part, provider);
-    part->left_out_told = part->left_out_told && part->left_out > 0;
+    crowd->told = crowd->told && crowd->left_out > 0;
     part->looked |= part->count > 0;
     if (call->provider.ops->ends_orphans)
         end_orphans(r, call);
@@ -270,13 +291,16 @@ static int tell_end(struct turn *turn, const struct orphan *orphan)
                 orphan->provider, orphan->error);
 }
 
-static int tell_left_out(struct turn *turn, const struct orphans_part *part)
+static int tell_left_out(struct turn *turn, size_t at)
 {
+    const struct crowd *crowd = &turn->r->orphans->crowds[at];
+    if (crowd->left_out == 0 || crowd->told)
+        return 0;
     return tell(
         turn, EVENT_LEVEL_WARN,
         "provider %s lists %d machines that fill no slot beyond the %d that hpd keeps apart. End those that nobody "
         "uses, or give hpd an account of its own.",
-        part->crowd, part->left_out, ORPHANS_MAX);
+        turn->r->deps.providers[at].ops->name, crowd->left_out, ORPHANS_MAX);
 }
 
 static bool is_to_be_told(const struct orphan *orphan)
@@ -294,8 +318,8 @@ static int write(struct turn *turn)
     for (size_t i = 0; part->looked && status == 0 && i < part->count; i++)
         if (part->list[i].ended || part->list[i].failed)
             status = tell_end(turn, &part->list[i]);
-    if (part->looked && status == 0 && part->left_out > 0 && !part->left_out_told)
-        status = tell_left_out(turn, part);
+    for (size_t i = 0; part->looked && status == 0 && i < turn->r->deps.provider_count; i++)
+        status = tell_left_out(turn, i);
     return status;
 }
 
@@ -312,7 +336,8 @@ static void done(struct turn *turn)
             part->list[kept++] = *orphan;
     }
     part->count = part->looked ? kept : part->count;
-    part->left_out_told |= part->looked && part->left_out > 0;
+    for (size_t i = 0; part->looked && i < turn->r->deps.provider_count; i++)
+        part->crowds[i].told |= part->crowds[i].left_out > 0;
     part->looked = false;
 }
 
