@@ -39,7 +39,7 @@ static void *read_pod(const json_t *object)
     struct kube_pod pod;
     if (kube_pod_read(object, &pod) != 0 || !kube_pod_counts(&pod) || pod.node[0] == '\0')
         return NULL;
-    const char *job = pod.owner[0] != '\0' ? pod.owner : pod.name;
+    const char *job = pod.group[0] != '\0' ? pod.group : pod.owner[0] != '\0' ? pod.owner : pod.name;
     size_t node = strlen(pod.node) + 1, space = strlen(pod.space) + 1;
     struct kube_held *kept = own_calloc(1, sizeof(*kept) + node + space + strlen(job) + 1);
     kept->version = pod.version;

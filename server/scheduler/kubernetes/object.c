@@ -347,6 +347,16 @@ static void read_owner(const json_t *metadata, struct kube_pod *pod)
     }
 }
 
+/* One workload of many Jobs or StatefulSets is one job. Its pods have a label of the name. */
+static void read_group(const json_t *labels, struct kube_pod *pod)
+{
+    static const char *const groups[][2] = {{"Job", "jobset.sigs.k8s.io/jobset-name"},
+                                            {"StatefulSet", "leaderworkerset.sigs.k8s.io/name"}};
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+        if (strcmp(pod->owner_kind, groups[i][0]) == 0)
+            copy_whole(pod->group, sizeof(pod->group), kube_text(labels, groups[i][1]));
+}
+
 int kube_pod_read(const json_t *json, struct kube_pod *ret_pod)
 {
     const json_t *metadata = json_object_get(json, "metadata");
@@ -363,6 +373,7 @@ int kube_pod_read(const json_t *json, struct kube_pod *ret_pod)
     pod.finished = strcmp(pod.phase, "Succeeded") == 0 || strcmp(pod.phase, "Failed") == 0;
     pod.is_static = json_object_get(json_object_get(metadata, "annotations"), MIRROR_ANNOTATION) != NULL;
     read_owner(metadata, &pod);
+    read_group(json_object_get(metadata, "labels"), &pod);
     *ret_pod = pod;
     return 0;
 }

@@ -88,6 +88,7 @@ struct kube_pod {
     char space[KUBE_WORD_MAX_BYTES], name[KUBE_NAME_MAX_BYTES];
     char node[KUBE_NAME_MAX_BYTES];
     char owner_kind[KUBE_WORD_MAX_BYTES], owner[KUBE_NAME_MAX_BYTES]; /* its controller; "": none */
+    char group[KUBE_NAME_MAX_BYTES]; /* the JobSet or LeaderWorkerSet that its controller is a part of; "": none */
     char phase[16];
     uint64_t version;
     bool finished, deleting, is_static;

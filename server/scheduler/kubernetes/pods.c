@@ -176,6 +176,8 @@ int kube_evict(struct scheduler *s, const char *node, const struct scheduler_own
     int status = list_pods(s, &call, node, &pods);
     if (status == 0)
         status = eviction_version(s, &call, version);
+    if (status == 0 && pods.count > 0)
+        status = kube_restart_jobs(&call, pods.list[0].node, pods.list, pods.count);
     if (status == 0)
         status = each_pod(&call, &pods, version, evict_one);
     free(pods.list);

@@ -103,4 +103,7 @@ int kube_workloads(struct scheduler *s, const char *node, struct scheduler_job *
 int kube_evict(struct scheduler *s, const char *node, const struct scheduler_owner *owner, char *ret_error);
 int kube_end_pods(struct scheduler *s, const char *node, char *ret_error);
 
+/* job_restart.c: before the pods of a node, an object of that name, are evicted. */
+int kube_restart_jobs(struct kube_call *call, const char *node, const struct kube_pod *pods, size_t count);
+
 #endif

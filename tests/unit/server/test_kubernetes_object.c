@@ -495,6 +495,27 @@ static void test_pods(void **state)
         if (kube_pod_counts(&pod) != cases[i].counts)
             fail_msg("case %zu", i);
     }
+    static const struct {
+        const char *pod, *group;
+    } groups[] = {
+        {POD(",\"labels\":{\"jobset.sigs.k8s.io/"
+             "jobset-name\":\"train\"},\"ownerReferences\":[{\"kind\":\"Job\",\"name\":"
+             "\"train-workers-0\",\"controller\":true}]",
+             "Running"),
+         "train"},
+        {POD(",\"labels\":{\"leaderworkerset.sigs.k8s.io/"
+             "name\":\"serve\"},\"ownerReferences\":[{\"kind\":\"StatefulSet\","
+             "\"name\":\"serve-0\",\"controller\":true}]",
+             "Running"),
+         "serve"},
+        {POD(",\"labels\":{\"jobset.sigs.k8s.io/jobset-name\":\"train\"}", "Running"), ""}, /* anybody's label */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+        struct kube_pod pod;
+        auto_json json_t *json = json_of(groups[i].pod);
+        assert_int_equal(kube_pod_read(json, &pod), 0);
+        assert_string_equal(pod.group, groups[i].group);
+    }
     struct kube_pod pod;
     auto_json json_t *none = json_of("{\"metadata\":{\"name\":7}}");
     assert_int_equal(kube_pod_read(none, &pod), STATUS_BACKEND);

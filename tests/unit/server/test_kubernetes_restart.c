@@ -1,0 +1,326 @@
+/*
+ * PyTorchJobs of Kubeflow that ask for HyperPod's auto restart, on a fake API server with an operator that makes deleted pods anew: who asks
+ * is restarted as a whole, once for each drain, whatever is interrupted on the way, and as often as its limit says.
+ */
+#include "base/file.h"
+#include "base/own.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "server/scheduler/kubernetes/kubernetes.h"
+#include "tests/support/fake_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TIMEOUT_MS 20000
+#define ASKS "\"sagemaker.amazonaws.com/enable-job-auto-resume\":\"true\""
+#define MOST(n) "\"sagemaker.amazonaws.com/job-max-retry-count\":\"" n "\""
+#define RESTARTED(count) \
+    "\"holdfast/restarts\":\"{\\\"count\\\":" count ",\\\"pods\\\":[\\\"old\\\"],\\\"done\\\":true}\""
+#define NO_RIGHT "{\"message\":\"pytorchjobs 'train' is forbidden: User 'h' cannot get resource 'pytorchjobs'\"}"
+
+/* The server's thread and the test take turns. */
+struct kubeflow {
+    struct fake_server *server;
+    struct scheduler_driver driver;
+    json_t *job, *pods, *events; /* pods by name, events by name */
+    int made, changes, fails_at; /* changes that were asked for; which of them fails, from 1 */
+    int64_t version;
+    bool budget, no_right;
+};
+
+/* --- the server ----------------------------------------------------------------------------------------------------- */
+
+static json_t *pod_of(const char *name, const char *uid, const char *node)
+{
+    return json_pack("{s:{s:s, s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:b}]}, s:{s:s}, s:{s:s}}", "metadata", "name", name,
+                     "namespace", "team", "uid", uid, "labels", "training.kubeflow.org/job-name", "train",
+                     "ownerReferences", "kind", "PyTorchJob", "name", "train", "controller", 1, "spec", "nodeName",
+                     node, "status", "phase", "Running");
+}
+
+static const char *node_of(const json_t *pod)
+{
+    return json_string_value(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+}
+
+static void answer_pods(struct kubeflow *k, const char *request, struct fake_answer *answer)
+{
+    auto_json json_t *items = json_array();
+    const char *name;
+    json_t *pod;
+    const char *selected = strstr(request, "fieldSelector=spec.nodeName%3Dgpu-1") != NULL ? "gpu-1" : NULL;
+    json_object_foreach(k->pods, name, pod)
+    {
+        if (selected == NULL || strcmp(node_of(pod), selected) == 0)
+            json_array_append(items, pod);
+    }
+    auto_json json_t *list = json_pack("{s:{s:s}, s:O}", "metadata", "resourceVersion", "9", "items", items);
+    autofree char *text = json_dumps(list, JSON_COMPACT);
+    fake_answer_json(answer, k->server, 200, text);
+}
+
+/* The operator makes it anew, elsewhere. */
+static void remove_pod(struct kubeflow *k, const char *name)
+{
+    autofree char *uid = own_printf("new-%d", ++k->made);
+    const json_t *pod = json_object_get(k->pods, name);
+    if (pod != NULL)
+        json_object_set_new(k->pods, name, pod_of(name, uid, "gpu-9"));
+}
+
+static void answer_job(struct kubeflow *k, const char *method, const char *body, struct fake_answer *answer)
+{
+    json_t *metadata = json_object_get(k->job, "metadata");
+    if (k->no_right) {
+        fake_answer_json(answer, k->server, 403, NO_RIGHT);
+        return;
+    }
+    if (strcmp(method, "PATCH") == 0) {
+        auto_json json_t *patch = json_loads(body, 0, NULL);
+        json_t *changed = json_object_get(patch, "metadata");
+        autofree char *version = own_printf("%lld", (long long)++k->version);
+        if (!json_equal(json_object_get(changed, "resourceVersion"), json_object_get(metadata, "resourceVersion"))) {
+            fake_answer_json(answer, k->server, 409, "{\"message\":\"it has changed\"}");
+            return;
+        }
+        json_object_update(json_object_get(metadata, "annotations"), json_object_get(changed, "annotations"));
+        json_object_set_new(metadata, "resourceVersion", json_string(version));
+    }
+    autofree char *text = json_dumps(k->job, JSON_COMPACT);
+    fake_answer_json(answer, k->server, 200, text);
+}
+
+static void answer_change(struct kubeflow *k, const char *method, char *path, const char *body,
+                          struct fake_answer *answer)
+{
+    static const char eviction[] = "/eviction";
+    auto_json json_t *json = json_loads(body, 0, NULL);
+    bool evicts = text_ends_with(path, eviction);
+    if (text_ends_with(path, "/events")) {
+        const char *name = json_string_value(json_object_get(json_object_get(json, "metadata"), "name"));
+        int there = json_object_get(k->events, name) != NULL;
+        json_object_set(k->events, name, json);
+        fake_answer_json(answer, k->server, there ? 409 : 201, "{}");
+        return;
+    }
+    if (evicts)
+        path[strlen(path) - strlen(eviction)] = '\0';
+    if (evicts && k->budget) {
+        fake_answer_json(answer, k->server, 429, "{\"message\":\"a budget\"}");
+        return;
+    }
+    assert_true(evicts || strcmp(method, "DELETE") == 0);
+    remove_pod(k, strrchr(path, '/') + 1);
+    fake_answer_json(answer, k->server, 200, "{}");
+}
+
+static void answer_request(const char *request, size_t len, struct fake_answer *answer, void *arg)
+{
+    struct kubeflow *k = arg;
+    char method[16], path[512];
+    const char *body = strstr(request, "\r\n\r\n") + 4;
+    (void)len;
+    answer->close = true; /* the server has one connection at a time */
+    if (strstr(request, "watch=true") != NULL) {
+        answer->pieces[answer->count++] = "HTTP/1.1 200 X\r\nConnection: close\r\n\r\n";
+        return;
+    }
+    assert_int_equal(sscanf(request, "%15s %511[^ ?]", method, path), 2);
+    bool changes = strcmp(method, "GET") != 0;
+    if (changes && ++k->changes == k->fails_at)
+        fake_answer_json(answer, k->server, 500, "{\"message\":\"etcd is away\"}");
+    else if (strstr(path, "/pytorchjobs/") != NULL)
+        answer_job(k, method, body, answer);
+    else if (changes)
+        answer_change(k, method, path, body, answer);
+    else if (strcmp(path, "/apis/policy") == 0)
+        fake_answer_json(answer, k->server, 200, "{\"versions\":[{\"version\":\"v1\"}]}");
+    else if (strcmp(path, "/api/v1/nodes") == 0)
+        fake_answer_json(answer, k->server, 200,
+                         "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":\"gpu-1\","
+                         "\"uid\":\"n\",\"resourceVersion\":\"5\"}}]}");
+    else
+        answer_pods(k, request, answer);
+}
+
+/* --- the world ------------------------------------------------------------------------------------------------------ */
+
+/* Two pods on the node that is drained, two elsewhere. */
+static void start_anew(struct kubeflow *k, const char *annotations)
+{
+    static const char *const pods[][2] = {{"train-master-0", "gpu-1"},
+                                          {"train-worker-0", "gpu-1"},
+                                          {"train-worker-1", "gpu-2"},
+                                          {"train-worker-2", "gpu-3"}};
+    json_decref(k->job);
+    json_object_clear(k->pods);
+    json_object_clear(k->events);
+    k->made = k->changes = k->fails_at = 0;
+    k->budget = k->no_right = false;
+    k->version = 1;
+    autofree char *text = own_printf("{\"metadata\":{\"name\":\"train\",\"namespace\":\"team\",\"uid\":\"j\","
+                                     "\"resourceVersion\":\"1\",\"annotations\":{%s}}}",
+                                     annotations);
+    k->job = json_loads(text, 0, NULL);
+    assert_non_null(k->job);
+    for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+        autofree char *uid = own_printf("uid-%zu", i);
+        json_object_set_new(k->pods, pods[i][0], pod_of(pods[i][0], uid, pods[i][1]));
+    }
+}
+
+static int evict(struct kubeflow *k)
+{
+    char error[SCHEDULER_ERROR_MAX] = "";
+    const struct scheduler_owner owner = {.note = "a test"};
+    return k->driver.ops->evict(k->driver.self, "gpu-1", &owner, error);
+}
+
+static json_int_t restarts(const struct kubeflow *k)
+{
+    const json_t *annotations = json_object_get(json_object_get(k->job, "metadata"), "annotations");
+    const char *text = json_string_value(json_object_get(annotations, "holdfast/restarts"));
+    auto_json json_t *record = text == NULL ? NULL : json_loads(text, 0, NULL);
+    return json_integer_value(json_object_get(record, "count"));
+}
+
+static bool is_old(const struct kubeflow *k, const char *pod)
+{
+    const json_t *metadata = json_object_get(json_object_get(k->pods, pod), "metadata");
+    return text_starts_with(json_string_value(json_object_get(metadata, "uid")), "uid-");
+}
+
+static int set_up(void **state)
+{
+    static struct kubeflow k;
+    char dir[] = "/tmp/holdfast-kubernetes-XXXXXX", error[SCHEDULER_ERROR_MAX] = "";
+    k.pods = json_object();
+    k.events = json_object();
+    k.server = fake_server_start(NULL, 0, NULL, NULL, answer_request, &k);
+    assert_non_null(mkdtemp(dir));
+    autofree char *path = own_printf("%s/kubeconfig", dir),
+                  *text = own_printf("current-context: a\nclusters: [{name: c, cluster: {server: \"%s\"}}]\nusers: "
+                                     "[{name: u, user: {token: t}}]\ncontexts: [{name: a, context: {cluster: c, user: "
+                                     "u}}]\n",
+                                     fake_server_url(k.server));
+    assert_int_equal(file_write(path, text, strlen(text), 0600), 0);
+    const struct kubernetes_options options = {.kubeconfig = path, .timeout_ms = TIMEOUT_MS};
+    assert_int_equal(kubernetes_new(&options, &k.driver, error), 0);
+    assert_int_equal(file_remove_tree(dir), 0);
+    *state = &k;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct kubeflow *k = *state;
+    k->driver.ops->free(k->driver.self);
+    fake_server_stop(k->server);
+    json_decref(k->job);
+    json_decref(k->pods);
+    json_decref(k->events);
+    return 0;
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------------------- */
+
+static void test_who_is_restarted(void **state)
+{
+    static const struct {
+        const char *annotations;
+        bool no_right;
+        json_int_t count; /* of restarts, after it */
+        int events;
+        const char *says;
+    } cases[] = {
+        {ASKS "," MOST("2"), false, 1, 1, "Restart 1 of 2: the node gpu-1 is drained"},
+        {ASKS, false, 1, 1, "Restart 1: the node gpu-1 is drained"},
+        {ASKS "," MOST("2") "," RESTARTED("1"), false, 2, 1, "Restart 2 of 2: the node gpu-1 is drained"},
+        {ASKS "," MOST("2") "," RESTARTED("2"), false, 2, 0, ""},
+        {ASKS "," MOST("0"), false, 0, 0, ""},
+        {ASKS "," MOST("many"), false, 0, 0, ""},
+        {ASKS "," RESTARTED("-7"), false, 1, 1, "Restart 1: the node gpu-1 is drained"},
+        {ASKS ",\"holdfast/restarts\":\"[[[\"", false, 1, 1, "Restart 1: the node gpu-1 is drained"},
+        {"\"sagemaker.amazonaws.com/enable-job-auto-resume\":\"false\"", false, 0, 0, ""},
+        {MOST("2"), false, 0, 0, ""},
+        {ASKS, true, 0, 0, ""},
+    };
+    struct kubeflow *k = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *name;
+        json_t *event;
+        start_anew(k, cases[i].annotations);
+        k->no_right = cases[i].no_right;
+        assert_int_equal(evict(k), 0);
+        bool restarted = cases[i].events > 0;
+        if (restarts(k) != cases[i].count || (int)json_object_size(k->events) != cases[i].events)
+            fail_msg("case %zu: %lld restarts, %zu events", i, (long long)restarts(k), json_object_size(k->events));
+        assert_true(!is_old(k, "train-master-0") && !is_old(k, "train-worker-0")); /* the node's leave in any case */
+        if (is_old(k, "train-worker-1") == restarted || is_old(k, "train-worker-2") == restarted)
+            fail_msg("case %zu: the other pods", i);
+        json_object_foreach(k->events, name, event)
+        {
+            assert_string_equal(json_string_value(json_object_get(event, "reason")), "PyTorchJobRestarting");
+            assert_string_equal(json_string_value(json_object_get(event, "message")), cases[i].says);
+        }
+    }
+}
+
+/* What a budget protects is asked for again and again. The rest of the job has long begun anew. */
+static void test_a_drain_restarts_once(void **state)
+{
+    struct kubeflow *k = *state;
+    start_anew(k, ASKS "," MOST("5"));
+    k->budget = true;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(evict(k), 0);
+    assert_true(is_old(k, "train-master-0"));
+    k->budget = false;
+    assert_int_equal(evict(k), 0);
+    assert_int_equal(restarts(k), 1);
+    assert_int_equal(json_object_size(k->events), 1);
+    assert_int_equal(k->made, 4); /* each pod once */
+}
+
+static void test_interrupted_at_each_change(void **state)
+{
+    struct kubeflow *k = *state;
+    int failed = 0;
+    for (int at = 1;; at++) {
+        start_anew(k, ASKS "," MOST("1"));
+        k->fails_at = at;
+        int status = evict(k);
+        if (k->changes < at)
+            break;
+        failed++;
+        if (status == 0)
+            fail_msg("change %d was refused, and nothing says so", at);
+        assert_int_equal(evict(k), 0);
+        if (restarts(k) != 1 || json_object_size(k->events) != 1)
+            fail_msg("change %d: %lld restarts, %zu events", at, (long long)restarts(k), json_object_size(k->events));
+        json_t *pod;
+        const char *name;
+        json_object_foreach(k->pods, name, pod)
+        {
+            assert_false(is_old(k, name));
+        }
+    }
+    assert_int_equal(failed, 7); /* two records, two deletions, the event, two evictions */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_restarted),
+        cmocka_unit_test(test_a_drain_restarts_once),
+        cmocka_unit_test(test_interrupted_at_each_change),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
