@@ -294,6 +294,11 @@ static json_t *text_with_replacements(const char *value)
     return json_string(text_get(&clean));
 }
 
+const char *json_member_text(const json_t *object, const char *name)
+{
+    return text_or_empty(json_string_value(json_object_get(object, name)));
+}
+
 void json_put_text(json_t *object, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')

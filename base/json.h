@@ -50,6 +50,9 @@ int json_read(json_t *object, const struct json_field *fields, size_t count, cha
 char *json_show(const json_t *value);
 char *json_show_text(const char *text);
 
+/* The text of a member; "" where there is none, or it is no text. */
+const char *json_member_text(const json_t *object, const char *name);
+
 /* Pure conveniences; all take ownership of value as jansson's _new functions do. name is ours, or was parsed: UTF-8. */
 void json_put(json_t *object, const char *name, json_t *value);
 void json_put_text(json_t *object, const char *name, const char *value); /* "" and NULL: left out */

@@ -2,6 +2,7 @@
  * hpctl check baseline: the newest results of each node, taken together for each type of instance and measure. Shows what they have
  * in common, who stands out, and proposes limits in the shape of hpd's checks.limits; nothing is changed by it.
  */
+#include "base/json.h"
 #include "cli/baseline.h"
 #include "cli/cli.h"
 #include "cli/plot.h"
@@ -32,24 +33,18 @@ struct kind {
     struct baseline baseline;
 };
 
-static const char *text_of(const json_t *json, const char *member)
-{
-    const char *text = json_string_value(json_object_get(json, member));
-    return text != NULL ? text : "";
-}
-
 /* --- the newest results --------------------------------------------------------------------------------- */
 
 static void take_measure(struct samples *samples, const json_t *check, const json_t *test, const json_t *measure)
 {
     struct sample sample;
-    if (!baseline_number(text_of(measure, "value"), &sample.value)) {
+    if (!baseline_number(json_member_text(measure, "value"), &sample.value)) {
         samples->unreadable++;
         return;
     }
-    text_copy_cut(sample.type, sizeof(sample.type), text_of(check, "instanceType"));
-    text_copy_cut(sample.node, sizeof(sample.node), text_of(check, "node"));
-    baseline_measure(text_of(test, "name"), text_of(measure, "name"), sample.measure);
+    text_copy_cut(sample.type, sizeof(sample.type), json_member_text(check, "instanceType"));
+    text_copy_cut(sample.node, sizeof(sample.node), json_member_text(check, "node"));
+    baseline_measure(json_member_text(test, "name"), json_member_text(measure, "name"), sample.measure);
     samples->items = own_realloc(samples->items, samples->count + 1, sizeof(*samples->items));
     samples->items[samples->count++] = sample;
 }
@@ -65,7 +60,8 @@ static int take_check(struct cli *cli, const char *id, struct samples *samples)
         return rc;
     json_array_foreach(json_object_get(check, "tests"), i, test)
     {
-        if (!text_equal(text_of(test, "state"), "passed") && !text_equal(text_of(test, "state"), "failed"))
+        if (!text_equal(json_member_text(test, "state"), "passed") &&
+            !text_equal(json_member_text(test, "state"), "failed"))
             continue;
         json_array_foreach(json_object_get(test, "measures"), k, measure) take_measure(samples, check, test, measure);
     }
@@ -88,12 +84,12 @@ static int take_all(struct cli *cli, const json_t *checks, char *const *names, s
     auto_json json_t *seen = json_object();
     json_array_foreach(checks, i, check) /* newest first */
     {
-        const char *node = text_of(check, "node"), *state = text_of(check, "state");
+        const char *node = json_member_text(check, "node"), *state = json_member_text(check, "state");
         if ((!text_equal(state, "passed") && !text_equal(state, "failed")) || json_object_get(seen, node) != NULL ||
-            (group != NULL && !text_equal(group, text_of(check, "group"))) || !is_named(names, count, node))
+            (group != NULL && !text_equal(group, json_member_text(check, "group"))) || !is_named(names, count, node))
             continue;
         json_object_set_new(seen, node, json_true());
-        int rc = take_check(cli, text_of(check, "id"), samples);
+        int rc = take_check(cli, json_member_text(check, "id"), samples);
         if (rc != CLI_EXIT_OK)
             return rc;
     }
@@ -292,7 +288,7 @@ static void print_table(struct cli *cli, const json_t *rows)
             json_object_set_new(row, numbers[k][1], json_string(number));
         }
         json_array_foreach(json_object_get(row, "outliers"), k, outlier)
-            text_printf(&names, "%s%s (%.6g)", k > 0 ? ", " : "", text_of(outlier, "node"),
+            text_printf(&names, "%s%s (%.6g)", k > 0 ? ", " : "", json_member_text(outlier, "node"),
                         json_real_value(json_object_get(outlier, "value")));
         json_object_set_new(row, "_outliers", json_string(text_get(&names)));
     }

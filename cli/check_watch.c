@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -13,12 +14,6 @@
 #define ALL_MAX 1000 /* of the newest: more nodes are not asked for at once */
 #define FAILED_STATE "failed"
 #define BAR_CELLS 20
-
-static const char *text_of(const json_t *json, const char *member)
-{
-    const char *text = json_string_value(json_object_get(json, member));
-    return text != NULL ? text : "";
-}
 
 struct shown {
     char state[16];
@@ -52,9 +47,9 @@ static void draw_bar(struct cli *cli, const json_t *check, struct shown *shown)
         return;
     json_array_foreach(json_object_get(check, "tests"), i, test)
     {
-        bool runs = text_equal(text_of(test, "state"), "running");
+        bool runs = text_equal(json_member_text(test, "state"), "running");
         ended += !runs;
-        running = runs ? text_of(test, "name") : running;
+        running = runs ? json_member_text(test, "name") : running;
     }
     wipe_bar(cli, shown);
     draw_cells(cli, ended, total);
@@ -67,16 +62,16 @@ static void draw_bar(struct cli *cli, const json_t *check, struct shown *shown)
 static void print_news(struct cli *cli, const json_t *check, struct shown *shown)
 {
     const json_t *tests = json_object_get(check, "tests");
-    if (json_object_get(check, "finishedAt") == NULL && !text_equal(shown->state, text_of(check, "state"))) {
-        text_copy_cut(shown->state, sizeof(shown->state), text_of(check, "state"));
+    if (json_object_get(check, "finishedAt") == NULL && !text_equal(shown->state, json_member_text(check, "state"))) {
+        text_copy_cut(shown->state, sizeof(shown->state), json_member_text(check, "state"));
         fprintf(cli->err, "  %s\n", shown->state);
     }
     for (; shown->tests < json_array_size(tests); shown->tests++) {
         const json_t *test = json_array_get(tests, shown->tests);
-        const char *state = text_of(test, "state"), *why = text_of(test, "detail");
+        const char *state = json_member_text(test, "state"), *why = json_member_text(test, "detail");
         if (text_equal(state, "running"))
             return;
-        cli_say(cli->out, "%s %s%s%s\n", text_of(test, "name"), state, why[0] != '\0' ? ": " : "", why);
+        cli_say(cli->out, "%s %s%s%s\n", json_member_text(test, "name"), state, why[0] != '\0' ? ": " : "", why);
     }
 }
 
@@ -98,14 +93,14 @@ static int watch_one(struct cli *cli)
             print_news(cli, check, &shown);
         }
         if (json_object_get(check, "finishedAt") != NULL) {
-            const char *state = text_of(check, "state"), *why = text_of(check, "detail");
+            const char *state = json_member_text(check, "state"), *why = json_member_text(check, "detail");
             if (!cli_print_data(cli, check))
                 cli_say(cli->out, "%s%s%s\n", state, why[0] != '\0' ? ": " : "", why);
             return text_equal(state, FAILED_STATE) ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
         }
         if (clock_mono_ms(clock_system()) >= until) {
             fprintf(cli->err, "hpctl: check %s is still %s; it goes on without us\n", cli->argument[0],
-                    text_of(check, "state"));
+                    json_member_text(check, "state"));
             return CLI_EXIT_TIMEOUT;
         }
         if (table)
@@ -128,8 +123,8 @@ struct watched {
 static bool is_meant(const struct cli *cli, const json_t *check)
 {
     const char *group = cli->option[CLI_OPTION_GROUP], *node = cli->option[CLI_OPTION_NODE];
-    return (group == NULL || text_equal(group, text_of(check, "group"))) &&
-           (node == NULL || text_equal(node, text_of(check, "node")));
+    return (group == NULL || text_equal(group, json_member_text(check, "group"))) &&
+           (node == NULL || text_equal(node, json_member_text(check, "node")));
 }
 
 /* What goes on at the first look, and no others, is followed to its end. */
@@ -139,7 +134,8 @@ static void take_look(struct cli *cli, const json_t *checks, bool first, struct 
     const json_t *check;
     json_array_foreach(checks, i, check)
     {
-        const char *id = text_of(check, "id"), *state = text_of(check, "state"), *why = text_of(check, "detail");
+        const char *id = json_member_text(check, "id"), *state = json_member_text(check, "state"),
+                   *why = json_member_text(check, "detail");
         bool over = json_object_get(check, "finishedAt") != NULL;
         if (first && !over && is_meant(cli, check)) {
             json_object_set_new(watched->left, id, json_true());
@@ -151,7 +147,7 @@ static void take_look(struct cli *cli, const json_t *checks, bool first, struct 
         watched->ended++;
         watched->failed = watched->failed || text_equal(state, FAILED_STATE);
         if (cli->format == CLI_FORMAT_TABLE)
-            cli_say(cli->out, "%s %s%s%s\n", text_of(check, "node"), state, why[0] != '\0' ? ": " : "", why);
+            cli_say(cli->out, "%s %s%s%s\n", json_member_text(check, "node"), state, why[0] != '\0' ? ": " : "", why);
     }
     fflush(cli->out);
 }
@@ -166,7 +162,7 @@ static void draw_all(struct cli *cli, const json_t *checks, struct watched *watc
         return;
     json_array_foreach(checks, i, check)
     {
-        if (json_object_get(watched->left, text_of(check, "id")) == NULL)
+        if (json_object_get(watched->left, json_member_text(check, "id")) == NULL)
             continue;
         total += json_integer_value(json_object_get(check, "total"));
         ended += json_integer_value(json_object_get(check, "passed")) +

@@ -9,6 +9,7 @@
 #include "cli/term.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 
 #include <string.h>
 
@@ -28,11 +29,6 @@ struct page {
     bool paused;
 };
 
-static const char *text_of(const json_t *json, const char *member)
-{
-    return text_or_empty(json_string_value(json_object_get(json, member)));
-}
-
 /* "ana" of "token:ana". */
 static const char *person(const char *actor)
 {
@@ -49,7 +45,7 @@ static void add_breakers(struct text *line, const json_t *groups)
         const json_t *group = json_array_get(groups, i);
         if (!json_is_true(json_object_get(json_object_get(group, "breaker"), "open")))
             continue;
-        text_printf(line, "%s%s", before, text_of(group, "name"));
+        text_printf(line, "%s%s", before, json_member_text(group, "name"));
         before = ", ";
     }
 }
@@ -58,8 +54,8 @@ static void add_incidents(struct text *line, const json_t *incidents)
 {
     for (size_t i = 0; i < json_array_size(incidents); i++) {
         const json_t *incident = json_array_get(incidents, i);
-        const char *cause = text_of(incident, "cause");
-        text_printf(line, " · %s %s %s", text_of(incident, "level"), text_of(incident, "domain"),
+        const char *cause = json_member_text(incident, "cause");
+        text_printf(line, " · %s %s %s", json_member_text(incident, "level"), json_member_text(incident, "domain"),
                     text_equal(cause, "network") ? "has network faults"
                     : text_equal(cause, "power") ? "has power faults"
                                                  : "down");
@@ -69,10 +65,11 @@ static void add_incidents(struct text *line, const json_t *incidents)
 static void add_pause(struct text *line, const json_t *view)
 {
     const json_t *pause = json_object_get(view, "pause");
-    const char *reason = text_of(pause, "reason");
+    const char *reason = json_member_text(pause, "reason");
     if (pause != NULL)
-        text_printf(line, " · paused by %s%s%s", person(text_of(pause, "by")), *reason != '\0' ? ": " : "", reason);
-    if (text_equal(text_of(view, "nodeRecovery"), "None"))
+        text_printf(line, " · paused by %s%s%s", person(json_member_text(pause, "by")), *reason != '\0' ? ": " : "",
+                    reason);
+    if (text_equal(json_member_text(view, "nodeRecovery"), "None"))
         text_add(line, " · repairs are off (NodeRecovery None)");
 }
 
@@ -80,7 +77,7 @@ static void print_headline(const struct page *page)
 {
     struct text line AUTO(text) = {0};
     const json_t *view = page->view, *groups = json_object_get(view, "instanceGroups");
-    const char *state = text_of(view, "state");
+    const char *state = json_member_text(view, "state");
     int64_t ready = json_integer_value(json_object_get(json_object_get(view, "nodesByState"), "ready")), wanted = 0;
     size_t asked = json_array_size(page->approvals);
     for (size_t i = 0; i < json_array_size(groups); i++)
@@ -93,7 +90,7 @@ static void print_headline(const struct page *page)
                     (long long)wanted);
     else
         text_printf(&line, "%lld of %lld node%s in service", (long long)ready, (long long)wanted, text_plural(wanted));
-    if (text_equal(text_of(json_object_get(view, "scheduler"), "state"), "down"))
+    if (text_equal(json_member_text(json_object_get(view, "scheduler"), "state"), "down"))
         text_add(&line, " · scheduler down");
     if (asked > 0)
         text_printf(&line, " · %zu approval%s waiting", asked, text_plural((int64_t)asked));
@@ -128,14 +125,14 @@ static size_t wait_for_scheduler(const struct page *page)
 {
     const json_t *scheduler = json_object_get(page->view, "scheduler");
     char age[CLOCK_TEXT_MAX];
-    if (!text_equal(text_of(scheduler, "state"), "down"))
+    if (!text_equal(json_member_text(scheduler, "state"), "down"))
         return 0;
     bool timed = json_object_get(scheduler, "since") != NULL; /* one that is not configured was never up */
-    const char *error = text_of(scheduler, "error");
+    const char *error = json_member_text(scheduler, "error");
     autofree char *what =
-        own_printf("scheduler %s is down%s%s%s%s", text_of(scheduler, "name"), timed ? " for " : "",
+        own_printf("scheduler %s is down%s%s%s%s", json_member_text(scheduler, "name"), timed ? " for " : "",
                    timed ? cli_age(scheduler, "since", age, sizeof(age)) : "", *error != '\0' ? ": " : "", error);
-    autofree char *command = own_printf("hpctl scheduler describe %s", text_of(scheduler, "name"));
+    autofree char *command = own_printf("hpctl scheduler describe %s", json_member_text(scheduler, "name"));
     print_waiting(page, what, command);
     return 1;
 }
@@ -145,15 +142,15 @@ static size_t wait_for_approvals(const struct page *page)
     size_t count = json_array_size(page->approvals), i;
     for (i = 0; i < count && i < PAGE_APPROVALS; i++) {
         const json_t *approval = json_array_get(page->approvals, i);
-        const char *code = text_of(approval, "code"), *device = text_of(approval, "device");
+        const char *code = json_member_text(approval, "code"), *device = json_member_text(approval, "device");
         char id[64];
-        autofree char *until = cli_clock_time(text_of(approval, "expiresAt"));
+        autofree char *until = cli_clock_time(json_member_text(approval, "expiresAt"));
         autofree char *what =
-            own_printf("%s of %s%s%s%s%s, asked until %s%s", text_of(approval, "action"), text_of(approval, "node"),
-                       *code != '\0' ? " for " : "", code, *device != '\0' ? " on " : "", device, until,
-                       page->paused ? "; begins after the pause" : "");
+            own_printf("%s of %s%s%s%s%s, asked until %s%s", json_member_text(approval, "action"),
+                       json_member_text(approval, "node"), *code != '\0' ? " for " : "", code,
+                       *device != '\0' ? " on " : "", device, until, page->paused ? "; begins after the pause" : "");
         autofree char *command =
-            own_printf("hpctl operation approve %s", cli_short_id(text_of(approval, "id"), id, sizeof(id)));
+            own_printf("hpctl operation approve %s", cli_short_id(json_member_text(approval, "id"), id, sizeof(id)));
         print_waiting(page, what, command);
     }
     if (count > i) {
@@ -171,11 +168,12 @@ static size_t wait_for_groups(const struct page *page)
         const json_t *group = json_array_get(groups, i), *protection = json_object_get(group, "protection");
         if (!json_is_true(json_object_get(protection, "on")))
             continue;
-        autofree char *since = cli_clock_time(text_of(protection, "since"));
-        autofree char *what = own_printf(
-            "%s: replacing is stopped since %s, as %lld new machines in a row did not come up", text_of(group, "name"),
-            since, (long long)json_integer_value(json_object_get(protection, "failedInARow")));
-        autofree char *command = own_printf("hpctl group resume %s", text_of(group, "name"));
+        autofree char *since = cli_clock_time(json_member_text(protection, "since"));
+        autofree char *what =
+            own_printf("%s: replacing is stopped since %s, as %lld new machines in a row did not come up",
+                       json_member_text(group, "name"), since,
+                       (long long)json_integer_value(json_object_get(protection, "failedInARow")));
+        autofree char *command = own_printf("hpctl group resume %s", json_member_text(group, "name"));
         print_waiting(page, what, command);
         count++;
     }
@@ -189,7 +187,7 @@ static size_t wait_for_nodes(const struct page *page)
     node_groups_make(page->nodes, true, page->asked, &waiting);
     for (i = 0; i < waiting.count && i < PAGE_ROWS; i++) {
         const struct node_group *group = &waiting.groups[i];
-        bool unheard = text_equal(text_of(group->first, "attention"), "unheard");
+        bool unheard = text_equal(json_member_text(group->first, "attention"), "unheard");
         autofree char *names = node_group_names(group);
         struct text what AUTO(text) = {0};
         if (group->count == 1)
@@ -212,12 +210,12 @@ static size_t wait_for_nodes(const struct page *page)
 static size_t wait_for_pause(const struct page *page)
 {
     const json_t *pause = json_object_get(page->view, "pause");
-    const char *reason = text_of(pause, "reason");
+    const char *reason = json_member_text(pause, "reason");
     if (pause == NULL)
         return 0;
-    autofree char *since = cli_clock_time(text_of(pause, "since"));
+    autofree char *since = cli_clock_time(json_member_text(pause, "since"));
     autofree char *what = own_printf("paused by %s since %s%s%s; automatic actions are suspended",
-                                     person(text_of(pause, "by")), since, *reason != '\0' ? ": " : "", reason);
+                                     person(json_member_text(pause, "by")), since, *reason != '\0' ? ": " : "", reason);
     autofree char *command = own_printf("hpctl cluster resume %s", page->name);
     print_waiting(page, what, command);
     return 1;
@@ -248,7 +246,7 @@ static void print_going_on(const struct page *page)
         if (*cli_progress(operation, progress, sizeof(progress)) != 0)
             json_put_text(operation, "_step", progress);
         for (size_t k = 0; k < json_array_size(steps); k++)
-            if (text_equal(text_of(json_array_get(steps, k), "state"), "running"))
+            if (text_equal(json_member_text(json_array_get(steps, k), "state"), "running"))
                 json_object_set(operation, "_step", json_object_get(json_array_get(steps, k), "name"));
     }
     cli_print_heading(page->f, "Going on");
@@ -312,10 +310,10 @@ static void print_spares(FILE *f, const char *name, const json_t *spares)
 static void print_group_news(FILE *f, const json_t *group)
 {
     char why[VALUE_MAX], update[VALUE_MAX];
-    const char *name = text_of(group, "name");
+    const char *name = json_member_text(group, "name");
     const json_t *capacity = json_object_get(group, "capacity"), *rollout = json_object_get(group, "softwareUpdate");
     if (json_is_true(json_object_get(json_object_get(group, "breaker"), "open"))) {
-        autofree char *since = cli_clock_time(text_of(json_object_get(group, "breaker"), "openedAt"));
+        autofree char *since = cli_clock_time(json_member_text(json_object_get(group, "breaker"), "openedAt"));
         autofree char *words =
             own_printf("breaker OPEN since %s: no repair begins until it closes, or after hpctl group "
                        "resume %s",
@@ -323,8 +321,9 @@ static void print_group_news(FILE *f, const json_t *group)
         group_line(f, name, words);
     }
     if (json_is_true(json_object_get(capacity, "short"))) {
-        autofree char *words = own_printf("the provider had no machine at %s; it is asked again at %s",
-                                          text_of(capacity, "since"), text_of(capacity, "askedAgainAt"));
+        autofree char *words =
+            own_printf("the provider had no machine at %s; it is asked again at %s",
+                       json_member_text(capacity, "since"), json_member_text(capacity, "askedAgainAt"));
         group_line(f, name, words);
     }
     print_spares(f, name, json_object_get(group, "spares"));
@@ -334,9 +333,9 @@ static void print_group_news(FILE *f, const json_t *group)
         group_line(f, name, why);
     if (rollout == NULL)
         return;
-    const char *release = text_of(rollout, "imageReleaseVersion");
+    const char *release = json_member_text(rollout, "imageReleaseVersion");
     autofree char *words = own_printf("software update%s%s: %s%s%s", *release != 0 ? " to " : "", release,
-                                      text_of(rollout, "state"), *update != 0 ? ": " : "", update);
+                                      json_member_text(rollout, "state"), *update != 0 ? ": " : "", update);
     group_line(f, name, words);
 }
 
@@ -401,7 +400,7 @@ static void print_desired(FILE *f, const json_t *view)
 {
     char strategy[64], drift[VALUE_MAX];
     const json_t *scheduler = json_object_get(view, "scheduler");
-    if (!text_equal(text_of(scheduler, "configuration"), "manage"))
+    if (!text_equal(json_member_text(scheduler, "configuration"), "manage"))
         return;
     cli_value(scheduler, "strategy", strategy, sizeof(strategy));
     autofree char *who = own_printf("managed by Holdfast (%s)", strategy);
@@ -428,7 +427,8 @@ static void print_about(const struct page *page)
     cli_print_field(f, "Provisioning", cli_value(view, "nodeProvisioningMode", buffer, sizeof(buffer)));
     cli_print_field(f, "Orchestrator", cli_value(view, "orchestrator", buffer, sizeof(buffer)));
     if (scheduler != NULL) {
-        autofree char *words = own_printf("%s (%s)", text_of(scheduler, "name"), text_of(scheduler, "state"));
+        autofree char *words =
+            own_printf("%s (%s)", json_member_text(scheduler, "name"), json_member_text(scheduler, "state"));
         cli_print_field(f, "Scheduler", words);
     }
     cli_print_field(f, "Reached by", cli_value(scheduler, "transport", buffer, sizeof(buffer)));
@@ -466,7 +466,7 @@ static int ask_approvals(struct page *page, json_t **ret_approvals)
     *ret_approvals = json_array();
     json_array_foreach(all, i, approval)
     {
-        if (!text_equal(text_of(approval, "cluster"), page->name))
+        if (!text_equal(json_member_text(approval, "cluster"), page->name))
             continue;
         json_array_append(*ret_approvals, approval);
         json_array_append(page->asked, json_object_get(approval, "node"));
@@ -498,8 +498,8 @@ static int ask_nodes(struct page *page, json_t **ret_nodes)
     *ret_nodes = json_array();
     json_array_foreach(all, i, node)
     {
-        if (!text_equal(text_of(node, "state"), "ready") || !text_equal(text_of(node, "health"), "healthy") ||
-            json_object_get(node, "reason") != NULL)
+        if (!text_equal(json_member_text(node, "state"), "ready") ||
+            !text_equal(json_member_text(node, "health"), "healthy") || json_object_get(node, "reason") != NULL)
             json_array_append(*ret_nodes, node);
     }
     return rc;

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 
+#include "base/json.h"
 #include "base/own.h"
 
 #include <string.h>
@@ -73,7 +74,7 @@ static void offer_names(const struct completion *c, const char *path)
     }
     cli->err = err;
     fclose(nowhere);
-    json_array_foreach(items, i, item) offer(c, text_or_empty(json_string_value(json_object_get(item, "name"))));
+    json_array_foreach(items, i, item) offer(c, json_member_text(item, "name"));
 }
 
 static void offer_nodes(const struct completion *c)

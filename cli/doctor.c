@@ -6,6 +6,7 @@
 #include "cli/term.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 
 #include <string.h>
 
@@ -37,11 +38,6 @@ __attribute__((format(printf, 6, 7))) static void find(struct doctor *d, const c
     d->errors += text_equal(level, "error");
 }
 
-static const char *text_of(const json_t *json, const char *member)
-{
-    return text_or_empty(json_string_value(json_object_get(json, member)));
-}
-
 /* What a GET answers; NULL with an exit code when it does not. */
 static int get(struct doctor *d, const char *path, json_t **ret_json)
 {
@@ -56,7 +52,7 @@ static int look_at_certificate(struct doctor *d)
     int64_t ends, now = clock_wall_ms(clock_system());
     char left[CLOCK_TEXT_MAX];
     int rc = get(d, "/v1/certificate", &certificate);
-    if (rc != CLI_EXIT_OK || clock_parse(text_of(certificate, "expiresAt"), &ends) != 0)
+    if (rc != CLI_EXIT_OK || clock_parse(json_member_text(certificate, "expiresAt"), &ends) != 0)
         return rc;
     if (ends <= now)
         find(d, "error", "certificate", "", "systemctl restart hpd  (with a new tls.certificate)",
@@ -75,13 +71,13 @@ static int look_at_schedulers(struct doctor *d)
     int rc = get(d, "/v1/schedulers", &list);
     json_array_foreach(json_object_get(list, "items"), i, item)
     {
-        const char *error = text_of(item, "error");
-        autofree char *command = own_printf("hpctl scheduler describe %s", text_of(item, "name"));
-        if (text_equal(text_of(item, "state"), "down"))
-            find(d, "error", "scheduler", "", command, "scheduler %s is not reached%s%s", text_of(item, "name"),
-                 *error != '\0' ? ": " : "", error);
-        else if (text_equal(text_of(item, "state"), "unknown"))
-            find(d, "warn", "scheduler", "", command, "scheduler %s was never reached", text_of(item, "name"));
+        const char *error = json_member_text(item, "error");
+        autofree char *command = own_printf("hpctl scheduler describe %s", json_member_text(item, "name"));
+        if (text_equal(json_member_text(item, "state"), "down"))
+            find(d, "error", "scheduler", "", command, "scheduler %s is not reached%s%s",
+                 json_member_text(item, "name"), *error != '\0' ? ": " : "", error);
+        else if (text_equal(json_member_text(item, "state"), "unknown"))
+            find(d, "warn", "scheduler", "", command, "scheduler %s was never reached", json_member_text(item, "name"));
     }
     return rc;
 }
@@ -96,9 +92,9 @@ static int look_at_webhooks(struct doctor *d)
         find(d, "warn", "webhook", "", "man hpd  (WEBHOOKS)", "no webhook is configured: nobody is notified");
     json_array_foreach(json_object_get(list, "items"), i, item)
     {
-        if (!text_equal(text_of(item, "state"), "ok"))
-            find(d, "error", "webhook", "", "hpctl webhook test", "webhook %s is %s: %s", text_of(item, "name"),
-                 text_of(item, "state"), text_of(item, "error"));
+        if (!text_equal(json_member_text(item, "state"), "ok"))
+            find(d, "error", "webhook", "", "hpctl webhook test", "webhook %s is %s: %s",
+                 json_member_text(item, "name"), json_member_text(item, "state"), json_member_text(item, "error"));
     }
     return rc;
 }
@@ -110,8 +106,8 @@ static int look_at_backups(struct doctor *d)
     int64_t at;
     auto_json json_t *version = NULL, *list = NULL;
     int rc = get(d, "/v1/version", &version);
-    if (rc != CLI_EXIT_OK || text_equal(text_of(version, "role"), "viewer") ||
-        text_equal(text_of(version, "role"), "job"))
+    if (rc != CLI_EXIT_OK || text_equal(json_member_text(version, "role"), "viewer") ||
+        text_equal(json_member_text(version, "role"), "job"))
         return rc;
     rc = get(d, "/v1/audit?operation=backup.create&outcome=succeeded&limit=1", &list);
     if (rc != CLI_EXIT_OK)
@@ -120,7 +116,7 @@ static int look_at_backups(struct doctor *d)
     int64_t now = clock_wall_ms(clock_system());
     if (last == NULL)
         find(d, "warn", "backup", "", "hpctl backup FILE", "no backup was ever made with hpctl or the REST API");
-    else if (clock_parse(text_of(last, "at"), &at) == 0 && now - at > BACKUP_WARN_MS)
+    else if (clock_parse(json_member_text(last, "at"), &at) == 0 && now - at > BACKUP_WARN_MS)
         find(d, "warn", "backup", "", "hpctl backup FILE", "the last backup was made %s ago",
              clock_format_duration(now - at, ago));
     return rc;
@@ -150,10 +146,10 @@ static int look_at_agents(struct doctor *d, const char *cluster, const char *pat
     int rc = cli_ask_list(d->cli, path, 0, &nodes);
     json_array_foreach(nodes, i, node)
     {
-        if (!text_equal(text_of(node, "attention"), "unheard"))
+        if (!text_equal(json_member_text(node, "attention"), "unheard"))
             continue;
         names = own_realloc(names, count + 1, sizeof(*names));
-        names[count++] = own_strdup(text_of(node, "name"));
+        names[count++] = own_strdup(json_member_text(node, "name"));
     }
     if (count > 0) {
         autofree char *hosts = text_hostlist_compress(names, count);
@@ -181,12 +177,13 @@ static int look_at_clocks(struct doctor *d, const char *cluster)
     int rc = cli_ask_list(d->cli, text_get(&path), 1000, &events);
     json_array_foreach(events, i, event)
     {
-        const char *node = text_of(event, "node");
+        const char *node = json_member_text(event, "node");
         if (json_object_get(seen, node) != NULL)
             continue;
         json_put(seen, node, json_true());
-        if (!text_equal(text_of(event, "level"), "info"))
-            find(d, "warn", "clock", cluster, "timedatectl  (on the node)", "%s %s", node, text_of(event, "message"));
+        if (!text_equal(json_member_text(event, "level"), "info"))
+            find(d, "warn", "clock", cluster, "timedatectl  (on the node)", "%s %s", node,
+                 json_member_text(event, "message"));
     }
     return rc;
 }
@@ -202,7 +199,7 @@ static int look_at_policy(struct doctor *d, const char *cluster, const char *pat
     {
         json_array_foreach(json_object_get(policy, "settings"), k, setting)
         {
-            const char *name = text_of(setting, "name"), *value = text_of(setting, "value");
+            const char *name = json_member_text(setting, "name"), *value = json_member_text(setting, "value");
             if (!text_equal(name, "recovery.mode") && !text_ends_with(name, ".mode"))
                 continue;
             modes++;
@@ -218,24 +215,24 @@ static int look_at_policy(struct doctor *d, const char *cluster, const char *pat
 
 static void look_at_holds(struct doctor *d, const json_t *view)
 {
-    const char *name = text_of(view, "name");
+    const char *name = json_member_text(view, "name");
     const json_t *pause = json_object_get(view, "pause"), *groups = json_object_get(view, "instanceGroups");
     autofree char *resume = own_printf("hpctl cluster resume %s", name);
     autofree char *update = own_printf("hpctl cluster update %s --node-recovery Automatic", name);
     if (pause != NULL)
         find(d, "warn", "pause", name, resume, "%s paused the cluster at %s: automatic actions are suspended",
-             text_of(pause, "by"), text_of(pause, "since"));
-    if (text_equal(text_of(view, "nodeRecovery"), "None"))
+             json_member_text(pause, "by"), json_member_text(pause, "since"));
+    if (text_equal(json_member_text(view, "nodeRecovery"), "None"))
         find(d, "warn", "recovery", name, update, "NodeRecovery is None: nothing is repaired");
     for (size_t i = 0; i < json_array_size(groups); i++) {
         const json_t *group = json_array_get(groups, i);
-        autofree char *command = own_printf("hpctl group resume %s -c %s", text_of(group, "name"), name);
+        autofree char *command = own_printf("hpctl group resume %s -c %s", json_member_text(group, "name"), name);
         if (json_is_true(json_object_get(json_object_get(group, "breaker"), "open")))
             find(d, "warn", "breaker", name, command, "the breaker of group %s is open: no repair begins",
-                 text_of(group, "name"));
+                 json_member_text(group, "name"));
         if (json_is_true(json_object_get(json_object_get(group, "protection"), "on")))
             find(d, "error", "protection", name, command,
-                 "replacing in group %s is stopped, as new machines do not come up", text_of(group, "name"));
+                 "replacing in group %s is stopped, as new machines do not come up", json_member_text(group, "name"));
     }
 }
 
@@ -265,7 +262,7 @@ static int look_at_clusters(struct doctor *d)
     json_array_foreach(clusters, i, cluster)
     {
         if (rc == CLI_EXIT_OK)
-            rc = look_at_cluster(d, text_of(cluster, "name"));
+            rc = look_at_cluster(d, json_member_text(cluster, "name"));
     }
     return rc;
 }
@@ -279,12 +276,13 @@ static void print_findings(const struct doctor *d)
     json_t *finding;
     json_array_foreach(d->findings, i, finding)
     {
-        const char *cluster = text_of(finding, "cluster"), *level = text_of(finding, "level");
-        autofree char *words = own_printf("%s%s%s", cluster, *cluster != '\0' ? ": " : "", text_of(finding, "what"));
+        const char *cluster = json_member_text(finding, "cluster"), *level = json_member_text(finding, "level");
+        autofree char *words =
+            own_printf("%s%s%s", cluster, *cluster != '\0' ? ": " : "", json_member_text(finding, "what"));
         autofree char *local = cli_local_times(words), *wrapped = cli_wrap(local, 7);
         fprintf(f, "%s%-5s%s  ", cli_paint(cli_colour_of(level)), level, cli_paint(CLI_PLAIN));
         cli_print_harmless(f, wrapped);
-        fprintf(f, "\n           %s\n", text_of(finding, "command"));
+        fprintf(f, "\n           %s\n", json_member_text(finding, "command"));
     }
     if (json_array_size(d->findings) == 0)
         fputs("nothing is wrong\n", f);

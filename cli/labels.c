@@ -1,6 +1,7 @@
 /* Labels and taints of nodes in one line, as people write them for kubectl. */
 #include "cli/cli.h"
 
+#include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
 
@@ -15,10 +16,8 @@ char *cli_labels(const json_t *config)
     for (size_t i = 0; i < json_array_size(taints); i++) {
         const json_t *taint = json_array_get(taints, i);
         const char *word = json_string_value(json_object_get(taint, "value"));
-        text_printf(&text, "%s%s%s%s:%s", text.len > 0 ? ", " : "",
-                    text_or_empty(json_string_value(json_object_get(taint, "key"))),
-                    text_or_empty(word)[0] != '\0' ? "=" : "", text_or_empty(word),
-                    text_or_empty(json_string_value(json_object_get(taint, "effect"))));
+        text_printf(&text, "%s%s%s%s:%s", text.len > 0 ? ", " : "", json_member_text(taint, "key"),
+                    text_or_empty(word)[0] != '\0' ? "=" : "", text_or_empty(word), json_member_text(taint, "effect"));
     }
     return text_take(&text);
 }

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 
 #include <time.h>
 
@@ -13,25 +14,21 @@
 #define TIMEOUT_MS (30 * MS_PER_S)
 #define LINES_MAX 1000 /* hpd keeps the first 256 KiB of an output, and the newest lines come last */
 
-static const char *text_of(const json_t *json, const char *member)
-{
-    return text_or_empty(json_string_value(json_object_get(json, member)));
-}
-
 static bool goes_on(const json_t *command)
 {
-    return text_equal(text_of(command, "state"), "waiting") || text_equal(text_of(command, "state"), "running");
+    return text_equal(json_member_text(command, "state"), "waiting") ||
+           text_equal(json_member_text(command, "state"), "running");
 }
 
 static int await_end(struct cli *cli, int64_t until_ms, json_t **command)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    autofree char *path = own_printf("/v1/node-commands/%s", text_of(*command, "id"));
+    autofree char *path = own_printf("/v1/node-commands/%s", json_member_text(*command, "id"));
     while (goes_on(*command)) {
         json_t *now = NULL;
         if (clock_mono_ms(clock_system()) > until_ms) {
             fprintf(cli->err, "hpctl: gave up waiting for the command %s, which may still run\n",
-                    text_of(*command, "id"));
+                    json_member_text(*command, "id"));
             return CLI_EXIT_TIMEOUT;
         }
         nanosleep(&pause, NULL);
@@ -46,13 +43,13 @@ static int await_end(struct cli *cli, int64_t until_ms, json_t **command)
 
 static int show(struct cli *cli, const json_t *command)
 {
-    if (text_equal(text_of(command, "state"), "failed")) {
-        cli_say(cli->err, "hpctl: %s\n", text_of(command, "error"));
+    if (text_equal(json_member_text(command, "state"), "failed")) {
+        cli_say(cli->err, "hpctl: %s\n", json_member_text(command, "error"));
         return CLI_EXIT_REFUSED;
     }
-    cli_print_harmless(cli->out, text_of(command, "output"));
+    cli_print_harmless(cli->out, json_member_text(command, "output"));
     fflush(cli->out);
-    cli_print_harmless(cli->err, text_of(command, "errorOutput"));
+    cli_print_harmless(cli->err, json_member_text(command, "errorOutput"));
     if (json_is_true(json_object_get(command, "cut")))
         fprintf(cli->err, "hpctl: the output was cut: hpd keeps 256 KiB of it, and 4 KiB of its errors\n");
     return (int)json_integer_value(json_object_get(command, "exitCode"));

@@ -2,16 +2,12 @@
 #include "cli/node_groups.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/term.h"
 
 #include <ctype.h>
 #include <string.h>
-
-static const char *text_of(const json_t *node, const char *member)
-{
-    return text_or_empty(json_string_value(json_object_get(node, member)));
-}
 
 /* A word that is a time or the address of a device: it has digits and a colon, as 0000:b9:00 and 18:06 have. */
 static bool is_particular(const char *word, size_t len)
@@ -44,24 +40,26 @@ static void add_common(struct text *out, const char *text)
 
 static bool is_unheard(const json_t *node)
 {
-    return text_equal(text_of(node, "attention"), "unheard");
+    return text_equal(json_member_text(node, "attention"), "unheard");
 }
 
 static char *key_of(const json_t *node)
 {
     struct text key = {0};
-    text_printf(&key, "%s/%s/%s/", text_of(node, "state"), text_of(node, "health"), text_of(node, "attention"));
+    text_printf(&key, "%s/%s/%s/", json_member_text(node, "state"), json_member_text(node, "health"),
+                json_member_text(node, "attention"));
     if (json_is_true(json_object_get(node, "optedOut")))
         text_add(&key, "opted out/");
     if (!is_unheard(node))
-        add_common(&key, text_of(node, "reason"));
+        add_common(&key, json_member_text(node, "reason"));
     return text_take(&key);
 }
 
 static int64_t since_of(const json_t *node)
 {
     int64_t ms = 0;
-    const char *since = text_of(node, text_equal(text_of(node, "state"), "ready") ? "healthSince" : "stateSince");
+    const char *since =
+        json_member_text(node, text_equal(json_member_text(node, "state"), "ready") ? "healthSince" : "stateSince");
     return clock_parse(since, &ms) == 0 ? ms : 0;
 }
 
@@ -69,7 +67,7 @@ static void say(struct node_group *group)
 {
     struct text words = {0};
     char since[CLOCK_TEXT_MAX];
-    const char *state = text_of(group->first, "state"), *reason = text_of(group->first, "reason");
+    const char *state = json_member_text(group->first, "state"), *reason = json_member_text(group->first, "reason");
     autofree char *at = cli_clock_time(clock_format(group->since_ms, since));
     if (is_unheard(group->first)) {
         text_printf(&words, "agent not seen since %s", at);
@@ -77,7 +75,7 @@ static void say(struct node_group *group)
         if (!text_equal(state, "ready"))
             text_add(&words, state);
         else if (*reason == '\0')
-            text_printf(&words, "in service, health %s", text_of(group->first, "health"));
+            text_printf(&words, "in service, health %s", json_member_text(group->first, "health"));
         if (*reason != '\0' && words.len > 0)
             text_add(&words, ": ");
         if (group->count == 1)
@@ -119,14 +117,15 @@ void node_groups_make(const json_t *nodes, bool waiting, const json_t *skip, str
     *ret_groups = (struct node_groups){0};
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         const json_t *node = json_array_get(nodes, i);
-        if (json_is_true(json_object_get(node, "waitsForPerson")) != waiting || is_named(skip, text_of(node, "name")))
+        if (json_is_true(json_object_get(node, "waitsForPerson")) != waiting ||
+            is_named(skip, json_member_text(node, "name")))
             continue;
         struct node_group *group = group_for(ret_groups, node);
         int64_t since = since_of(node);
         if (since > 0 && (group->since_ms == 0 || since < group->since_ms))
             group->since_ms = since;
         group->names = own_realloc(group->names, group->count + 1, sizeof(*group->names));
-        group->names[group->count++] = own_strdup(text_of(node, "name"));
+        group->names[group->count++] = own_strdup(json_member_text(node, "name"));
     }
     for (size_t i = 0; i < ret_groups->count; i++)
         say(&ret_groups->groups[i]);

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 
+#include "base/json.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -14,11 +15,6 @@
 
 #define SSH_WORDS_MAX (CLI_POSITIONAL_MAX + 16)
 #define TARGET "sagemaker-cluster:" /* HyperPod's: <cluster id>_<group>-<instance id> */
-
-static const char *text_of(const json_t *json, const char *member)
-{
-    return text_or_empty(json_string_value(json_object_get(json, member)));
-}
 
 int cli_node_target(const char *node, char **ret_cluster, char **ret_node)
 {
@@ -73,8 +69,8 @@ static char *known_hosts_command(struct cli *cli, const char *cluster, const cha
 
 static const char *address_of(const json_t *node)
 {
-    const char *address = text_of(node, "address");
-    return *address != '\0' ? address : text_of(node, "name");
+    const char *address = json_member_text(node, "address");
+    return *address != '\0' ? address : json_member_text(node, "name");
 }
 
 /* Of the node's machine as it is now: an earlier machine's key in a file of known hosts must not count. */
@@ -92,8 +88,8 @@ int cli_node_ssh(struct cli *cli)
         rc = cli_ask(cli, "GET", path, NULL, NULL, &node);
     if (rc != CLI_EXIT_OK)
         return rc;
-    const char *name = text_of(node, "name"), *token = cli->option[CLI_OPTION_TOKEN];
-    autofree char *command = known_hosts_command(cli, text_of(node, "cluster"), name);
+    const char *name = json_member_text(node, "name"), *token = cli->option[CLI_OPTION_TOKEN];
+    autofree char *command = known_hosts_command(cli, json_member_text(node, "cluster"), name);
     autofree char *host = own_printf("HostName=%s", address_of(node)), *alias = own_printf("HostKeyAlias=%s", name);
     autofree char *known = own_printf("KnownHostsCommand=%s", command);
     const char *const own[] = {
@@ -116,11 +112,11 @@ int cli_node_ssh(struct cli *cli)
 static void print_host(struct cli *cli, const char *cluster_id, const json_t *node)
 {
     struct text out AUTO(text) = {0};
-    const char *name = text_of(node, "name"), *instance = text_of(node, "instanceId");
-    autofree char *command = known_hosts_command(cli, text_of(node, "cluster"), name);
+    const char *name = json_member_text(node, "name"), *instance = json_member_text(node, "instanceId");
+    autofree char *command = known_hosts_command(cli, json_member_text(node, "cluster"), name);
     text_printf(&out, "Host %s", name);
     if (*instance != '\0')
-        text_printf(&out, " " TARGET "%s_%s-%s", cluster_id, text_of(node, "group"), instance);
+        text_printf(&out, " " TARGET "%s_%s-%s", cluster_id, json_member_text(node, "group"), instance);
     text_printf(&out, "\n    HostName %s\n    HostKeyAlias %s\n    KnownHostsCommand %s\n", address_of(node), name,
                 command);
     for (size_t i = 0; i < ARRAY_LEN(options); i++)
@@ -142,6 +138,6 @@ int cli_node_ssh_config(struct cli *cli)
     rc = cli_ask(cli, "GET", path, NULL, NULL, &view);
     if (rc == CLI_EXIT_OK)
         rc = cli_ask_list(cli, list, 0, &nodes);
-    json_array_foreach(nodes, i, node) print_host(cli, text_of(view, "id"), node);
+    json_array_foreach(nodes, i, node) print_host(cli, json_member_text(view, "id"), node);
     return rc;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 
 #include <string.h>
 #include <time.h>
@@ -72,8 +73,7 @@ static json_t *collect(struct cli *cli)
     for (i = 0; i < ARRAY_LEN(parts); i++)
         add(cli, bundle, parts[i].name, parts[i].path, parts[i].limit);
     if (cli_ask_list(cli, "/v1/clusters", 0, &list) == CLI_EXIT_OK)
-        json_array_foreach(list, i, item)
-            add_cluster(cli, clusters, text_or_empty(json_string_value(json_object_get(item, "name"))));
+        json_array_foreach(list, i, item) add_cluster(cli, clusters, json_member_text(item, "name"));
     json_put(bundle, "clusters", clusters);
     remove_secrets(bundle);
     return bundle;

@@ -5,6 +5,7 @@
 #include "agents/launcher/meet.h"
 
 #include "agents/launcher/meet_host.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -94,11 +95,6 @@ static void connection_free(struct connection *connection)
     close(connection->source.fd);
     text_free(&connection->bytes);
     free(connection);
-}
-
-static const char *text_of(const json_t *body, const char *name)
-{
-    return text_or_empty(json_string_value(json_object_get(body, name)));
 }
 
 static int number_of(const json_t *body, const char *name)
@@ -198,7 +194,7 @@ static bool take_join(struct connection *connection, const json_t *body)
     const char *why = NULL;
     connection->member.node_rank = number_of(body, "node_rank");
     connection->member.connection = connection;
-    if (strcmp(text_of(body, "job"), o->run_id) != 0)
+    if (strcmp(json_member_text(body, "job"), o->run_id) != 0)
         why = "another job (--rdzv-id) gathers here";
     else if (number_of(body, "ranks") != o->ranks)
         why = "--nproc-per-node differs from that of the other nodes";
@@ -223,9 +219,9 @@ static bool take_of_member(struct connection *connection, const json_t *line)
         return take_join(connection, join);
     if (over == NULL || !connection->joined)
         return false;
-    const char *how = text_of(over, "how");
+    const char *how = json_member_text(over, "how");
     if (strcmp(how, "fault") == 0)
-        host_fault(host, text_of(over, "reason"), text_of(over, "message"));
+        host_fault(host, json_member_text(over, "reason"), json_member_text(over, "message"));
     else if (strcmp(how, "success") == 0)
         host_succeeded(host, &connection->member);
     else
@@ -240,11 +236,11 @@ static bool take_of_host(struct connection *connection, const json_t *line)
     struct meet *meet = connection->meet;
     const json_t *start = json_object_get(line, "start"), *end = json_object_get(line, "end");
     if (start != NULL)
-        begin_here(meet, number_of(start, "rank"), number_of(start, "nodes"), text_of(start, "master"),
+        begin_here(meet, number_of(start, "rank"), number_of(start, "nodes"), json_member_text(start, "master"),
                    number_of(start, "port"), number_of(start, "restarts"));
     else if (end != NULL)
-        finish_here(meet, json_is_true(json_object_get(end, "succeeded")), text_of(end, "reason"),
-                    text_of(end, "message"), number_of(end, "restarts"));
+        finish_here(meet, json_is_true(json_object_get(end, "succeeded")), json_member_text(end, "reason"),
+                    json_member_text(end, "message"), number_of(end, "restarts"));
     else if (json_object_get(line, "stop") != NULL)
         stop_here(meet);
     else

@@ -5,6 +5,7 @@
 #include "agents/launcher/socket.h"
 
 #include "agents/launcher/checkpoint.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -68,16 +69,10 @@ struct message {
     int rank; /* local */
 };
 
-static const char *text_of(const json_t *body, const char *name)
-{
-    const char *text = json_string_value(json_object_get(body, name));
-    return text != NULL ? text : "";
-}
-
 static void take_announcement(struct message *m)
 {
     struct socket_server *server = m->server;
-    const char *prefix = text_of(m->body, "prefix"), *name;
+    const char *prefix = json_member_text(m->body, "prefix"), *name;
     int64_t wanted[CHECKPOINT_TYPES];
     bool same = strcmp(server->checkpoints.prefix, prefix) == 0;
     json_t *types = json_object_get(m->body, "checkpoint_types"), *count;
@@ -98,16 +93,16 @@ static void take_announcement(struct message *m)
     server->checkpoints.complete_step =
         json_is_string(step) ? strtoll(json_string_value(step), NULL, 10) : json_integer_value(step);
     text_copy_cut(server->checkpoints.complete_path, sizeof(server->checkpoints.complete_path),
-                  text_of(agreed, "progressData"));
+                  json_member_text(agreed, "progressData"));
 }
 
 static void take_checkpoint(struct message *m)
 {
     int type;
     json_t *step = json_object_get(m->body, "step");
-    if (checkpoint_type_parse(text_of(m->body, "checkpoint_type"), &type) == 0 && json_is_integer(step))
-        (void)checkpoints_written(&m->server->checkpoints, json_integer_value(step), text_of(m->body, "path"), type,
-                                  m->rank);
+    if (checkpoint_type_parse(json_member_text(m->body, "checkpoint_type"), &type) == 0 && json_is_integer(step))
+        (void)checkpoints_written(&m->server->checkpoints, json_integer_value(step), json_member_text(m->body, "path"),
+                                  type, m->rank);
 }
 
 static void take_question(struct message *m)
@@ -134,13 +129,13 @@ static void take_heartbeat(struct message *m)
     } else if (json_is_string(loss)) { /* JSON has no NaN */
         heartbeat->has_loss = rule_value(json_string_value(loss), json_string_length(loss), &heartbeat->loss);
     }
-    if (*text_of(m->body, "checkpoint") != '\0')
-        text_copy_cut(heartbeat->checkpoint, sizeof(heartbeat->checkpoint), text_of(m->body, "checkpoint"));
+    if (*json_member_text(m->body, "checkpoint") != '\0')
+        text_copy_cut(heartbeat->checkpoint, sizeof(heartbeat->checkpoint), json_member_text(m->body, "checkpoint"));
 }
 
 static void take_fault(struct message *m)
 {
-    const char *reason = text_of(m->body, "reason"), *message = text_of(m->body, "message");
+    const char *reason = json_member_text(m->body, "reason"), *message = json_member_text(m->body, "message");
     char clean[256], said[1024];
     text_copy_clean(clean, sizeof(clean), reason, strlen(reason));
     text_copy_clean(said, sizeof(said), message, strlen(message));
@@ -195,11 +190,11 @@ static bool take_message(struct client *client, const char *bytes, size_t len)
         return false;
     json_t *rank = json_object_get(body, "local_rank");
     int64_t number = json_is_integer(rank) ? json_integer_value(rank) : -1;
-    struct message message = {client, client->server, body, text_of(body, "client_id"), (int)number};
+    struct message message = {client, client->server, body, json_member_text(body, "client_id"), (int)number};
     if (number < 0 || number >= client->server->launcher->options->ranks)
         return true;
     for (size_t i = 0; i < ARRAY_LEN(messages); i++)
-        if (strcmp(messages[i].type, text_of(body, "type")) == 0)
+        if (strcmp(messages[i].type, json_member_text(body, "type")) == 0)
             messages[i].take(&message);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "api/aws/software_input.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/sm.h"
 #include "base/status.h"
@@ -18,13 +19,6 @@
 
 #define PERCENT_MAX 100
 
-static const char *text_of(const json_t *json, const char *member)
-{
-    const char *text = json_string_value(json_object_get(json, member));
-
-    return text != NULL ? text : "";
-}
-
 /* --- another image -------------------------------------------------------------------------------------------------- */
 
 static int read_batch(const json_t *policy, const char *member, int64_t *ret_value, bool *ret_is_percent,
@@ -35,7 +29,7 @@ static int read_batch(const json_t *policy, const char *member, int64_t *ret_val
     if (!json_is_object(size))
         return 0;
     *ret_value = (int64_t)json_number_value(json_object_get(size, "Value"));
-    *ret_is_percent = strcmp(text_of(size, "Type"), "CAPACITY_PERCENTAGE") == 0;
+    *ret_is_percent = strcmp(json_member_text(size, "Type"), "CAPACITY_PERCENTAGE") == 0;
     if (*ret_is_percent && *ret_value > PERCENT_MAX)
         return input_invalid(
             problem, "DeploymentConfig.RollingUpdatePolicy.%s is %lld percent of a group's nodes; 1 to %d are possible",
@@ -50,7 +44,7 @@ static int read_rollout(const json_t *input, struct rollout *ret_rollout, struct
     struct rollout rollout = {.wait_ms = (int64_t)json_number_value(json_object_get(config, "WaitIntervalInSeconds")) *
                                          MS_PER_S};
 
-    text_copy_cut(rollout.image_id, sizeof rollout.image_id, text_of(input, "ImageId"));
+    text_copy_cut(rollout.image_id, sizeof rollout.image_id, json_member_text(input, "ImageId"));
     int status = read_batch(policy, "MaximumBatchSize", &rollout.batch_value, &rollout.batch_is_percent, problem);
     if (status == 0)
         status = read_batch(policy, "RollbackMaximumBatchSize", &rollout.rollback_batch_value,
@@ -70,8 +64,8 @@ static int read_groups(const json_t *input, struct service_software_group **ret_
 
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(list, i);
-        text_copy_cut(groups[i].group, sizeof groups[i].group, text_of(item, "InstanceGroupName"));
-        text_copy_cut(groups[i].release, sizeof groups[i].release, text_of(item, "ImageReleaseVersion"));
+        text_copy_cut(groups[i].group, sizeof groups[i].group, json_member_text(item, "InstanceGroupName"));
+        text_copy_cut(groups[i].release, sizeof groups[i].release, json_member_text(item, "ImageReleaseVersion"));
         for (size_t k = 0; k < i; k++)
             if (text_equal(groups[i].group, groups[k].group))
                 return input_invalid(problem, "InstanceGroups names \"%s\" twice", groups[i].group);
@@ -133,7 +127,7 @@ void check_input_read(const json_t *list, struct check_input *ret_input)
                                                   .node_count = json_array_size(instances),
                                                   .by_instance = true,
                                                   .checks = checks_of(json_object_get(item, "DeepHealthChecks"))};
-        text_copy_cut(request->group, sizeof request->group, text_of(item, "InstanceGroupName"));
+        text_copy_cut(request->group, sizeof request->group, json_member_text(item, "InstanceGroupName"));
     }
 }
 

@@ -63,8 +63,7 @@ static int run_request(const char *dir, const json_t *request)
     const char *program = json_string_value(json_object_get(request, "program"));
     autofree const char **env = texts_of(json_object_get(request, "environment"));
     enum command_action action;
-    if (input == NULL || program == NULL ||
-        command_action_parse(text_or_empty(json_string_value(json_object_get(request, "action"))), &action) != 0)
+    if (input == NULL || program == NULL || command_action_parse(json_member_text(request, "action"), &action) != 0)
         return STATUS_INVALID;
     const struct child_options options = {
         .input = input,
@@ -127,8 +126,8 @@ static int read_outcome(const struct command_call *call, const char *dir, bool *
     const struct command_run run = {
         .status = (int)json_integer_value(json_object_get(json, "status")),
         .exit_code = (int)json_integer_value(json_object_get(json, "exitCode")),
-        .out = text_or_empty(json_string_value(json_object_get(json, "out"))),
-        .err = text_or_empty(json_string_value(json_object_get(json, "err"))),
+        .out = json_member_text(json, "out"),
+        .err = json_member_text(json, "err"),
         .out_cut = json_is_true(json_object_get(json, "outCut")),
     };
     *ret_final = json_is_true(json_object_get(json, "final"));

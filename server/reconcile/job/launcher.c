@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/http.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -30,12 +31,6 @@ static int ask(const char *address, const char *token, const char *method, const
 }
 
 /* --- status ---------------------------------------------------------------------------------------- */
-
-static const char *text_of(const json_t *json, const char *key)
-{
-    const char *text = json_string_value(json_object_get(json, key));
-    return text != NULL ? text : "";
-}
 
 static void copy(char *dst, size_t size, const char *src)
 {
@@ -67,12 +62,12 @@ void launcher_read(const char *text, size_t len, struct job_pod *seen)
     char error[JSON_ERROR_MAX];
     seen->agent = JOB_AGENT_UNKNOWN;
     if (json_parse(text, len, REPLY_BYTES_MAX, &json, error) != 0 ||
-        job_agent_parse(text_of(json, "status"), &seen->agent) != 0)
+        job_agent_parse(json_member_text(json, "status"), &seen->agent) != 0)
         return;
     const json_t *moves = json_object_get(json, "transitions");
-    copy(seen->agent_reason, sizeof(seen->agent_reason), text_of(json, "reason"));
-    copy(seen->agent_message, sizeof(seen->agent_message), text_of(json, "message"));
-    if (seen->agent == JOB_AGENT_FAULTED && clock_parse(text_of(moves, "FAULTED"), &seen->agent_since) != 0)
+    copy(seen->agent_reason, sizeof(seen->agent_reason), json_member_text(json, "reason"));
+    copy(seen->agent_message, sizeof(seen->agent_message), json_member_text(json, "message"));
+    if (seen->agent == JOB_AGENT_FAULTED && clock_parse(json_member_text(moves, "FAULTED"), &seen->agent_since) != 0)
         seen->agent_since = 0;
     seen->progress = read_progress(json);
 }

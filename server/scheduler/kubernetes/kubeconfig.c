@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -25,15 +26,9 @@ static int refuse(char *ret_error, const char *what, const char *why)
     return STATUS_INVALID;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
 static char *take_text(const json_t *object, const char *key)
 {
-    const char *text = text_of(object, key);
+    const char *text = json_member_text(object, key);
     return text[0] == '\0' ? NULL : own_strdup(text);
 }
 
@@ -43,7 +38,7 @@ static const json_t *find_named(const json_t *root, const char *list, const char
     const json_t *all = json_object_get(root, list);
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *one = json_array_get(all, i);
-        if (strcmp(text_of(one, "name"), name) == 0)
+        if (strcmp(json_member_text(one, "name"), name) == 0)
             return json_object_get(one, value);
     }
     return NULL;
@@ -59,7 +54,7 @@ static int read_pem(const json_t *object, const char *name, const char *director
                     char *ret_error)
 {
     autofree char *data_key = own_printf("%s-data", name);
-    const char *data = text_of(object, data_key), *file = text_of(object, name);
+    const char *data = json_member_text(object, data_key), *file = json_member_text(object, name);
     if (data[0] != '\0') {
         size_t len = strlen(data), size = len + 1, got;
         char *pem_text = own_calloc(1, size);
@@ -98,7 +93,7 @@ static int read_server(const char *server, struct kube_access *access, char *ret
 static int read_proxy(const json_t *cluster, struct kube_access *access, char *ret_error)
 {
     static const char *const schemes[] = {"http://", "https://", "socks5://"};
-    const char *proxy = text_of(cluster, "proxy-url");
+    const char *proxy = json_member_text(cluster, "proxy-url");
     if (proxy[0] == '\0')
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
@@ -111,13 +106,13 @@ static int read_proxy(const json_t *cluster, struct kube_access *access, char *r
 
 static int read_cluster(const json_t *cluster, const char *directory, struct kube_access *access, char *ret_error)
 {
-    const char *server = text_of(cluster, "server");
+    const char *server = json_member_text(cluster, "server");
     if (server[0] == '\0')
         return refuse(ret_error, "cluster", "it has no server");
     if (json_is_true(json_object_get(cluster, "insecure-skip-tls-verify")))
         return refuse(ret_error, "insecure-skip-tls-verify",
                       "hpd always verifies the server; give certificate-authority-data");
-    if (text_of(cluster, "tls-server-name")[0] != '\0')
+    if (json_member_text(cluster, "tls-server-name")[0] != '\0')
         return refuse(ret_error, "tls-server-name", "hpd verifies the name in server, and no other");
     int status = read_server(server, access, ret_error);
     if (status == 0)
@@ -130,7 +125,7 @@ static int read_cluster(const json_t *cluster, const char *directory, struct kub
 static int read_args(const json_t *exec, const char *directory, struct kube_access *access, char *ret_error)
 {
     const json_t *args = json_object_get(exec, "args");
-    const char *command = text_of(exec, "command");
+    const char *command = json_member_text(exec, "command");
     size_t count = json_array_size(args);
     if (command[0] == '\0' || count > KUBECONFIG_ARGS_MAX)
         return refuse(ret_error, "exec", "it needs a command, and at most 64 args");
@@ -149,10 +144,10 @@ static int read_args(const json_t *exec, const char *directory, struct kube_acce
 static int read_exec(const json_t *exec, const char *directory, struct kube_access *access, char *ret_error)
 {
     const json_t *env = json_object_get(exec, "env");
-    const char *version = text_of(exec, "apiVersion");
+    const char *version = json_member_text(exec, "apiVersion");
     if (strcmp(version, EXEC_API "v1") != 0 && strcmp(version, EXEC_API "v1beta1") != 0)
         return refuse(ret_error, "exec.apiVersion", "it must be " EXEC_API "v1 or v1beta1");
-    if (strcmp(text_of(exec, "interactiveMode"), "Always") == 0)
+    if (strcmp(json_member_text(exec, "interactiveMode"), "Always") == 0)
         return refuse(ret_error, "exec.interactiveMode", "nobody is there to be asked");
     if (json_array_size(env) > KUBECONFIG_ARGS_MAX)
         return refuse(ret_error, "exec.env", "it has at most 64 variables");
@@ -160,10 +155,10 @@ static int read_exec(const json_t *exec, const char *directory, struct kube_acce
     access->exec_env = own_calloc(json_array_size(env) + 1, sizeof(*access->exec_env));
     for (size_t i = 0; i < json_array_size(env); i++) {
         const json_t *one = json_array_get(env, i);
-        const char *name = text_of(one, "name");
+        const char *name = json_member_text(one, "name");
         if (name[0] == '\0' || strchr(name, '=') != NULL)
             return refuse(ret_error, "exec.env", "each variable has a name without =");
-        access->exec_env[i] = own_printf("%s=%s", name, text_of(one, "value"));
+        access->exec_env[i] = own_printf("%s=%s", name, json_member_text(one, "value"));
     }
     return read_args(exec, directory, access, ret_error);
 }
@@ -176,9 +171,9 @@ int kube_exec_credential(const char *text, size_t len, char **ret_token, int64_t
     if (status != 0)
         return STATUS_INVALID;
     const json_t *said = json_object_get(json, "status");
-    const char *token = text_of(said, "token"), *until = text_of(said, "expirationTimestamp");
+    const char *token = json_member_text(said, "token"), *until = json_member_text(said, "expirationTimestamp");
     int64_t expires_at = 0;
-    if (strcmp(text_of(json, "kind"), "ExecCredential") != 0)
+    if (strcmp(json_member_text(json, "kind"), "ExecCredential") != 0)
         return refuse(ret_error, "kind", "it must be ExecCredential");
     if (token[0] == '\0')
         return refuse(ret_error, "status.token", "it is missing; certificates of plugins are not taken");
@@ -197,7 +192,7 @@ int kube_exec_credential(const char *text, size_t len, char **ret_token, int64_t
 static int read_user(const json_t *user, const char *directory, struct kube_access *access, char *ret_error)
 {
     const json_t *exec = json_object_get(user, "exec");
-    const char *file = text_of(user, "tokenFile");
+    const char *file = json_member_text(user, "tokenFile");
     if (json_object_get(user, "auth-provider") != NULL)
         return refuse(ret_error, "auth-provider", "Kubernetes 1.26 removed it: use an exec plugin");
     if (json_object_get(user, "username") != NULL || json_object_get(user, "password") != NULL)
@@ -222,16 +217,16 @@ static int read_user(const json_t *user, const char *directory, struct kube_acce
 static int read_context(const json_t *root, const char *directory, const char *name, struct kube_access *access,
                         char *ret_error)
 {
-    const char *current = name != NULL && name[0] != '\0' ? name : text_of(root, "current-context");
+    const char *current = name != NULL && name[0] != '\0' ? name : json_member_text(root, "current-context");
     if (current[0] == '\0')
         return refuse(ret_error, "current-context", "it is empty; name a context");
     const json_t *context = find_named(root, "contexts", current, "context");
     if (context == NULL)
         return refuse(ret_error, current, "the file has no such context");
-    const json_t *cluster = find_named(root, "clusters", text_of(context, "cluster"), "cluster");
+    const json_t *cluster = find_named(root, "clusters", json_member_text(context, "cluster"), "cluster");
     if (cluster == NULL)
         return refuse(ret_error, current, "the cluster of this context is not in the file");
-    const json_t *user = find_named(root, "users", text_of(context, "user"), "user");
+    const json_t *user = find_named(root, "users", json_member_text(context, "user"), "user");
     if (user == NULL)
         return refuse(ret_error, current, "the user of this context is not in the file");
     access->context = own_strdup(current);

@@ -399,9 +399,22 @@ static void test_put_text_that_is_not_utf8(void **state)
     }
 }
 
+static void test_the_text_of_a_member(void **state)
+{
+    auto_json json_t *json = json_object();
+    (void)state;
+    json_put_text(json, "name", "gpu-1");
+    json_put_i64(json, "count", 3);
+    assert_string_equal(json_member_text(json, "name"), "gpu-1");
+    assert_string_equal(json_member_text(json, "count"), "");
+    assert_string_equal(json_member_text(json, "absent"), "");
+    assert_string_equal(json_member_text(NULL, "name"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_text_of_a_member),
         cmocka_unit_test(test_parse_good),
         cmocka_unit_test(test_parse_bad),
         cmocka_unit_test(test_parse_zero_bytes_inside),
