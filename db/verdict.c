@@ -261,7 +261,8 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
     bool open = verdict->state == VERDICT_STATE_OPEN;
     struct same same;
     int status = same_find(tx, open ? SQL_SAME_PAST : SQL_SAME_OPEN, verdict->node_id, digest, &same);
-    if (status == 0 && open && is_seen_anew(verdict, &same)) {
+    bool again = status == 0 && open && is_seen_anew(verdict, &same);
+    if (again) {
         status = give_up_key(tx, same.id);
         if (status == 0)
             status = STATUS_NOT_FOUND;
@@ -272,7 +273,7 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
         if (status == 0)
             status = verdict_insert(tx, verdict, digest, &verdict->id, &fresh);
         if (status == 0 && fresh > 0) {
-            *ret_change = DB_VERDICT_NEW;
+            *ret_change = again ? DB_VERDICT_AGAIN : DB_VERDICT_NEW;
             return 0;
         }
         if (status == 0)

@@ -4,11 +4,11 @@
 
 #include "db/db.h"
 
-enum db_verdict_change { DB_VERDICT_NEW, DB_VERDICT_GREW, DB_VERDICT_SAME };
+enum db_verdict_change { DB_VERDICT_NEW, DB_VERDICT_AGAIN, DB_VERDICT_GREW, DB_VERDICT_SAME };
 
 /* Stores by (node_id, key). A repeat with a higher count or later last_at updates those two; any other repeat
- * changes nothing. What grew after it was resolved (by last_at, the agent's clock) is a new verdict: the key is its own from
- * then on. Fills id. NOT_FOUND when there is no such node. */
+ * changes nothing. What grew after it was resolved (by last_at, the agent's clock) is a verdict of its own, seen AGAIN: the key is
+ * its own from then on. Fills id. NOT_FOUND when there is no such node. */
 int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_change *ret_change);
 int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict);
 

@@ -83,24 +83,33 @@ static void render_latency(struct text *t, const struct reconcile_stats *loop)
     text_printf(t, "%s_sum %g\n%s_count %" PRIu64 "\n", name, seconds, name, sum);
 }
 
+/* One with a line for each bound. labels: "", or like kind="reboot". */
+static void render_histogram(struct text *t, const char *name, const char *labels, const struct durations *durations)
+{
+    static const int64_t bounds_s[] = DURATION_BOUNDS_S;
+    const char *comma = labels[0] != '\0' ? "," : "", *open = labels[0] != '\0' ? "{" : "";
+    const char *close = labels[0] != '\0' ? "}" : "";
+    uint64_t sum = 0;
+    for (size_t i = 0; i < ARRAY_LEN(bounds_s); i++)
+        text_printf(t, "%s_bucket{%s%sle=\"%" PRId64 "\"} %" PRIu64 "\n", name, labels, comma, bounds_s[i],
+                    sum += durations->count[i]);
+    sum += durations->count[DURATION_BUCKETS - 1];
+    text_printf(t, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, comma, sum);
+    text_printf(t, "%s_sum%s%s%s %.15g\n", name, open, labels, close, (double)durations->sum_ms / 1e3);
+    text_printf(t, "%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, sum);
+}
+
 /* A family of histograms: one for each value of the label that has counted anything. */
 static void render_durations(struct text *t, const char *name, const char *label, const char *value,
                              const struct durations *durations)
 {
-    static const int64_t bounds_s[] = DURATION_BOUNDS_S;
     uint64_t sum = 0;
     for (size_t i = 0; i < DURATION_BUCKETS; i++)
         sum += durations->count[i];
     if (sum == 0)
         return;
-    sum = 0;
-    for (size_t i = 0; i < ARRAY_LEN(bounds_s); i++)
-        text_printf(t, "%s_bucket{%s=\"%s\",le=\"%" PRId64 "\"} %" PRIu64 "\n", name, label, value, bounds_s[i],
-                    sum += durations->count[i]);
-    sum += durations->count[DURATION_BUCKETS - 1];
-    text_printf(t, "%s_bucket{%s=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, label, value, sum);
-    text_printf(t, "%s_sum{%s=\"%s\"} %.15g\n", name, label, value, (double)durations->sum_ms / 1e3);
-    text_printf(t, "%s_count{%s=\"%s\"} %" PRIu64 "\n", name, label, value, sum);
+    autofree char *labels = own_printf("%s=\"%s\"", label, value);
+    render_histogram(t, name, labels, durations);
 }
 
 static void render_operations(struct text *t, const struct operation_durations *durations)
@@ -123,6 +132,36 @@ static void render_operations(struct text *t, const struct operation_durations *
             text_printf(t, "holdfast_operations_ended_total{kind=\"%s\",state=\"%s\"} %" PRIu64 "\n",
                         operation_kind_text((enum operation_kind)kind),
                         operation_state_text((enum operation_state)state), durations->ended[kind][state]);
+}
+
+/* What became of faults and of the policy's repairs. Zeros as well, as above. */
+static void render_recovery(struct text *t, const struct reconcile_stats *loop)
+{
+    static const enum operation_kind kinds[] = {OPERATION_KIND_RESET, OPERATION_KIND_REBOOT, OPERATION_KIND_REPLACE};
+    const struct operation_durations *durations = &loop->durations;
+    text_add(t, "# HELP holdfast_fault_detection_seconds Critical fault first seen by an agent to its verdict stored\n"
+                "# TYPE holdfast_fault_detection_seconds histogram\n");
+    render_histogram(t, "holdfast_fault_detection_seconds", "", &loop->detected);
+    text_add(t, "# HELP holdfast_fault_to_service_seconds Fault first seen to its node back in service, by repair\n"
+                "# TYPE holdfast_fault_to_service_seconds histogram\n");
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        render_durations(t, "holdfast_fault_to_service_seconds", "kind", operation_kind_text(kinds[i]),
+                         &durations->to_service[kinds[i]]);
+    text_add(t, "# HELP holdfast_repairs_begun_total Repairs that the policy began, by kind\n"
+                "# TYPE holdfast_repairs_begun_total counter\n");
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        text_printf(t, "holdfast_repairs_begun_total{kind=\"%s\"} %" PRIu64 "\n", operation_kind_text(kinds[i]),
+                    durations->begun[kinds[i]]);
+    text_add(t,
+             "# HELP holdfast_repairs_repeated_total Of them, those of a node repaired within repeatWindow, by kind\n"
+             "# TYPE holdfast_repairs_repeated_total counter\n");
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        text_printf(t, "holdfast_repairs_repeated_total{kind=\"%s\"} %" PRIu64 "\n", operation_kind_text(kinds[i]),
+                    durations->repeated[kinds[i]]);
+    text_printf(t,
+                "# HELP holdfast_repairs_refused_total Repairs of the policy that a person rejected or cancelled\n"
+                "# TYPE holdfast_repairs_refused_total counter\nholdfast_repairs_refused_total %" PRIu64 "\n",
+                durations->refused);
 }
 
 struct shown {
@@ -192,6 +231,7 @@ void metrics_render(struct text *t, void *arg)
 #undef X
     render_latency(t, &loop);
     render_operations(t, &loop.durations);
+    render_recovery(t, &loop);
     metrics_process(t);
     if (sources->service != NULL && sources->service->db != NULL)
         metrics_clusters(t, sources->service);

@@ -10,20 +10,24 @@
 #include "db/incident.h"
 #include "db/webhook.h"
 #include "model/webhook.h"
+#include "server/service/job/job.h"
 
 #include <inttypes.h>
 
 /* name, type, help: each is in this order in the text. */
-#define CLUSTER_METRICS_LIST(X)                                                                             \
-    X(CLUSTER_PAUSED, "holdfast_cluster_paused", "gauge", "Whether a person paused automatic actions")      \
-    X(APPROVALS, "holdfast_approvals_waiting", "gauge", "Repairs that wait for the approval of a person")   \
-    X(INCIDENTS, "holdfast_incidents_open", "gauge", "Open incidents of several nodes")                     \
-    X(GROUP_NODES, "holdfast_group_nodes", "gauge", "Nodes of an instance group, by state")                 \
-    X(GROUP_DESIRED, "holdfast_group_desired_nodes", "gauge", "Nodes that an instance group is to have")    \
-    X(GROUP_UNHEALTHY, "holdfast_group_unhealthy_nodes", "gauge", "Nodes of a group with a critical fault") \
-    X(GROUP_BREAKER, "holdfast_group_breaker_open", "gauge", "Whether the breaker holds a group's repairs") \
-    X(WEBHOOK_DELIVERED, "holdfast_webhook_delivered_total", "counter", "Messages that the receiver took")  \
-    X(WEBHOOK_DROPPED, "holdfast_webhook_dropped_total", "counter", "Messages refused, or too old to send") \
+#define CLUSTER_METRICS_LIST(X)                                                                                 \
+    X(JOBS_MEASURED, "holdfast_jobs_measured", "gauge", "Running jobs of which the goodput is known")           \
+    X(JOBS_GOODPUT, "holdfast_jobs_goodput_ratio", "gauge", "Share of their node time that was productive")     \
+    X(JOBS_LOST, "holdfast_jobs_lost_node_seconds", "gauge", "Node time that they lost to faults and restarts") \
+    X(CLUSTER_PAUSED, "holdfast_cluster_paused", "gauge", "Whether a person paused automatic actions")          \
+    X(APPROVALS, "holdfast_approvals_waiting", "gauge", "Repairs that wait for the approval of a person")       \
+    X(INCIDENTS, "holdfast_incidents_open", "gauge", "Open incidents of several nodes")                         \
+    X(GROUP_NODES, "holdfast_group_nodes", "gauge", "Nodes of an instance group, by state")                     \
+    X(GROUP_DESIRED, "holdfast_group_desired_nodes", "gauge", "Nodes that an instance group is to have")        \
+    X(GROUP_UNHEALTHY, "holdfast_group_unhealthy_nodes", "gauge", "Nodes of a group with a critical fault")     \
+    X(GROUP_BREAKER, "holdfast_group_breaker_open", "gauge", "Whether the breaker holds a group's repairs")     \
+    X(WEBHOOK_DELIVERED, "holdfast_webhook_delivered_total", "counter", "Messages that the receiver took")      \
+    X(WEBHOOK_DROPPED, "holdfast_webhook_dropped_total", "counter", "Messages refused, or too old to send")     \
     X(WEBHOOK_FAILURES, "holdfast_webhook_failures", "gauge", "Failed tries in a row of the next message, 0: none")
 enum figure {
 #define X(SYMBOL, name, type, help) SYMBOL,
@@ -153,6 +157,22 @@ static int gather(struct gathering *g)
     return status;
 }
 
+/* In a read of its own for each cluster. A ratio of nothing is not shown. */
+static void gather_goodput(struct gathering *g, const char *cluster)
+{
+    struct job_goodput goodput;
+    struct problem problem;
+    int64_t jobs;
+    if (service_job_goodput(g->s, cluster, &goodput, &jobs, &problem) < 0)
+        return; /* the cluster went meanwhile, or the store cannot be read, which other metrics say */
+    put(g, JOBS_MEASURED, cluster, NULL, NULL, jobs);
+    if (goodput.allocated_ms > 0)
+        text_printf(&g->figures[JOBS_GOODPUT], "%s{cluster=\"%s\"} %.4g\n", figure_names[JOBS_GOODPUT], cluster,
+                    (double)goodput.productive_ms / (double)goodput.allocated_ms);
+    if (jobs > 0)
+        put(g, JOBS_LOST, cluster, NULL, NULL, goodput.lost_ms / MS_PER_S);
+}
+
 void metrics_clusters(struct text *t, struct service *s)
 {
     struct gathering g = {.s = s};
@@ -160,6 +180,8 @@ void metrics_clusters(struct text *t, struct service *s)
     if (status == 0)
         status = gather(&g);
     db_read_end(s->db, g.tx);
+    for (size_t i = 0; i < g.count && status == 0; i++)
+        gather_goodput(&g, g.clusters[i].name);
 #define X(SYMBOL, name, type, help) \
     if (status == 0)                \
         text_printf(t, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, type, text_get(&g.figures[SYMBOL]));

@@ -248,6 +248,7 @@ void reconcile_stats(struct reconcile *r, struct reconcile_stats *ret_stats)
     pthread_mutex_lock(&r->stats_mutex);
     *ret_stats = r->published;
     pthread_mutex_unlock(&r->stats_mutex);
+    inbox_detected(r->inbox, &ret_stats->detected);
     if (ret_stats->undecided_since_us == 0) /* else that is older */
         ret_stats->undecided_since_us = inbox_oldest_us(r->inbox);
 }

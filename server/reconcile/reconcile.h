@@ -73,6 +73,7 @@ struct reconcile_stats {
     int64_t unrecorded_since; /* monotonic ms: since then the loop has something to record and could not; 0: all is */
     /* verdict received → decision on disk, microseconds, a histogram of powers of two */
     uint64_t decision_us[32];
+    struct durations detected; /* critical faults, from when an agent first saw them until they were stored */
     struct operation_durations durations;
 };
 void reconcile_stats(struct reconcile *reconcile, struct reconcile_stats *ret_stats);

@@ -68,11 +68,11 @@ struct service_memory *service_memory_new(void);
 void service_memory_free(struct service_memory *memory); /* after the store was closed; accepts NULL */
 
 /* A report that is on disk: those of its verdicts count whose bit in news is set, because they are open and new or grew, or
- * resolved others. */
+ * resolved others. Those with a bit in first were seen by an agent and were not known before. */
 struct service_stored {
     int64_t node_id, received_mono_us;
     const struct verdict *verdicts;
-    uint64_t news;
+    uint64_t news, first;
 };
 
 /* What this hpd can drive: a cluster that asks for more could never come up, so it is refused. */
@@ -102,7 +102,8 @@ enum service_wake {
     SERVICE_WAKE_CLUSTER,    /* the cluster, its groups and their rollouts, its changes; new nodes */
     SERVICE_WAKE_GROUP,      /* the group and its rollout */
     SERVICE_WAKE_NODE,       /* the node, and the operation on it */
-    SERVICE_WAKE_APPROVAL,   /* an answer about the node with this id */
+    SERVICE_WAKE_APPROVAL,   /* an answer about the node with this id … */
+    SERVICE_WAKE_REJECTION,  /* … that rejects its repair, and was not given before */
     SERVICE_WAKE_INCIDENT,   /* it is over */
     SERVICE_WAKE_GOVERNANCE, /* quotas and priorities; id 0 */
     SERVICE_WAKE_POLICY,     /* the policy document or the fault tables, of which each has a version; id 0 */

@@ -113,12 +113,15 @@ test('each query of the dashboards and the alerts is answered, and asks for what
   const sources = ['agents/checks/nvidia_facts.h', 'agents/node/metric_help.c', 'server/metrics.c'].map((file) => readFileSync(join(root, file), 'utf8')).join('');
   const slurms = readFileSync(join(root, 'docs/slurm-metrics.md'), 'utf8'); // a unit test holds the page to what there is
   const isOurs = (name) => said.includes(`# TYPE ${name} `) || said.includes(`# TYPE ${name.replace(/_(bucket|sum|count)$/, '')} `) || sources.includes(`"${name}"`);
-  const known = (name) => (name.startsWith('slurm_') ? slurms.includes(`| \`${name}\` |`) : isOurs(name));
+  const kubernetes = ['jobs', 'training'].map((file) => readFileSync(join(root, `server/scheduler/kubernetes/${file}.c`), 'utf8')).join('');
+  // Names that the code puts together; kubernetes/training.test.mjs sees them all on a real Kubernetes.
+  const isKubernetes = (name) => kubernetes.includes(`"${name.replace(/^hyperpod_(node_health_status|training_operator_jobs)_|_(sum|count)$/g, '')}"`);
+  const known = (name) => (name.startsWith('slurm_') ? slurms.includes(`| \`${name}\` |`) : name.startsWith('hyperpod_') ? isKubernetes(name) : isOurs(name));
   const all = expressions();
   assert.ok(all.length > 100);
   for (const [where, expression] of all) {
     await query(expression);
-    for (const [name] of expression.matchAll(/\b(holdfast|process|slurm)_\w+/g)) assert.ok(known(name), `${where}: ${name} does not exist`);
+    for (const [name] of expression.matchAll(/\b(holdfast|process|slurm|hyperpod)_\w+/g)) assert.ok(known(name), `${where}: ${name} does not exist`);
   }
   const ready = await query('holdfast_group_nodes{state="ready"}');
   assert.deepEqual(ready.map((series) => [series.metric.cluster, series.metric.group, series.value[1]]), [['demo', 'w', '1']]);

@@ -216,6 +216,10 @@ static void a_no_stands_and_a_person_repairs_it(void **state)
         STATUS_CONFLICT); /* which would be lost */
     assert_int_equal(answer(&sim, true), STATUS_CONFLICT);
     sim_run(&sim, MS_PER_DAY);
+    struct reconcile_stats stats;
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.durations.refused, 1);
+    assert_int_equal(stats.durations.begun[OPERATION_KIND_REBOOT], 0);
     assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
     assert_int_equal(sim.provider.reboots, 0);
     assert_int_equal(service_node_operate(&sim.service, &sim_admin, SIM_CLUSTER, "gpu-1", OPERATION_KIND_REBOOT,

@@ -113,6 +113,59 @@ static void decisions_are_fast_and_not_repeated(void **state)
     sim_close(&sim);
 }
 
+static uint64_t counted(const struct durations *durations)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < DURATION_BUCKETS; i++)
+        sum += durations->count[i];
+    return sum;
+}
+
+/* Seen at one moment, stored 40 s later, decided at once, and in service again; then once more within the week. */
+static void a_repair_is_counted_from_the_fault_to_service(void **state)
+{
+    struct sim sim;
+    struct reconcile_stats stats;
+    (void)state;
+    sim_open(&sim, 6, true);
+    sim_create(&sim, 4, NODE_RECOVERY_AUTOMATIC);
+    sim_run(&sim, MS_PER_HOUR);
+    struct fake_instance *instance = fake_provider_of_node(&sim.provider, "gpu-1");
+    instance->muted = true;
+    int64_t seen_at = clock_wall_ms(&sim.clock);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_run(&sim, 40 * MS_PER_S);
+    instance->muted = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, MS_PER_MIN);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
+    int64_t took_ms = clock_wall_ms(&sim.clock) - seen_at;
+    sim_settle(&sim);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(counted(&stats.detected), 1);
+    assert_in_range(stats.detected.sum_ms, 40 * MS_PER_S, 100 * MS_PER_S);
+    assert_int_equal(counted(&stats.durations.to_service[OPERATION_KIND_REBOOT]), 1);
+    assert_in_range(stats.durations.to_service[OPERATION_KIND_REBOOT].sum_ms, took_ms - MS_PER_MIN, took_ms);
+    assert_true(stats.durations.to_service[OPERATION_KIND_REBOOT].sum_ms >= stats.detected.sum_ms);
+    assert_int_equal(stats.durations.begun[OPERATION_KIND_REBOOT], 1);
+    assert_int_equal(stats.durations.repeated[OPERATION_KIND_REBOOT], 0);
+
+    sim_run(&sim, MS_PER_HOUR);
+    sim_verdict(&sim, "gpu-1", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, 20 * MS_PER_MIN);
+    sim_verdict(&sim, "gpu-2", OFF_THE_BUS, SEVERITY_CRITICAL);
+    sim_settle(&sim);
+    reconcile_stats(sim.reconcile, &stats);
+    assert_int_equal(stats.durations.begun[OPERATION_KIND_REPLACE], 1);
+    assert_int_equal(stats.durations.repeated[OPERATION_KIND_REPLACE], 1);
+    assert_int_equal(counted(&stats.durations.to_service[OPERATION_KIND_REPLACE]), 1);
+    assert_int_equal(stats.durations.begun[OPERATION_KIND_REBOOT], 2);
+    assert_int_equal(stats.durations.repeated[OPERATION_KIND_REBOOT], 0);
+    assert_int_equal(counted(&stats.detected), 3);
+    assert_int_equal(stats.durations.refused, 0);
+    sim_close(&sim);
+}
+
 static void a_programs_fault_costs_no_node(void **state)
 {
     struct sim sim;
@@ -537,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_new_cluster_comes_into_service),
         cmocka_unit_test(a_lost_gpu_is_rebooted_then_replaced),
         cmocka_unit_test(decisions_are_fast_and_not_repeated),
+        cmocka_unit_test(a_repair_is_counted_from_the_fault_to_service),
         cmocka_unit_test(a_programs_fault_costs_no_node),
         cmocka_unit_test(recovery_none_only_marks),
         cmocka_unit_test(without_a_scheduler_its_steps_are_skipped),

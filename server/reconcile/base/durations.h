@@ -1,4 +1,4 @@
-/* How long operations and their steps took: counts for histograms, since the start of hpd. Cheap to copy. */
+/* How long faults, operations and their steps took, and how repairs turned out: counts since the start of hpd. Cheap to copy. */
 #ifndef HOLDFAST_SERVER_RECONCILE_BASE_DURATIONS_H
 #define HOLDFAST_SERVER_RECONCILE_BASE_DURATIONS_H
 
@@ -25,6 +25,10 @@ struct operation_durations {
     struct durations operations[OPERATION_KIND_COUNT]; /* stored to succeeded */
     struct durations steps[STEP_KIND_COUNT];           /* begun to done */
     uint64_t ended[OPERATION_KIND_COUNT][OPERATION_STATE_COUNT];
+    struct durations to_service[OPERATION_KIND_COUNT]; /* a fault first seen to its node back in service */
+    /* Of the policy's repairs: begun; begun on a node that one had given back within repeatWindow. */
+    uint64_t begun[OPERATION_KIND_COUNT], repeated[OPERATION_KIND_COUNT];
+    uint64_t refused; /* that a person rejected or cancelled */
 };
 
 #endif

@@ -31,6 +31,7 @@ struct inbox {
     int at_work;           /* calls that have begun and are not yet back */
     struct wakes wakes;
     int64_t oldest_us; /* of the critical evidence in it; 0: there is none */
+    struct durations detected;
     bool overflow, stopped;
     bool pressing;     /* something came that a rest must not keep waiting */
     enum sleep sleeps; /* what the loop is to be woken for */
@@ -152,11 +153,21 @@ static enum look look_for(const struct inbox *inbox, const struct service_stored
     return look;
 }
 
+static void count_detected(struct inbox *inbox, const struct service_stored *stored)
+{
+    for (size_t i = 0; i < VERDICTS_PER_POST_MAX && stored->first >> i != 0; i++) {
+        const struct verdict *verdict = &stored->verdicts[i];
+        if ((stored->first >> i & 1) != 0 && verdict->severity == SEVERITY_CRITICAL)
+            durations_add(&inbox->detected, verdict->received_at - verdict->first_at);
+    }
+}
+
 void inbox_verdicts_stored(void *arg, const struct service_stored *stored)
 {
     struct inbox *inbox = arg;
     enum look look = look_for(inbox, stored);
     pthread_mutex_lock(&inbox->mutex);
+    count_detected(inbox, stored);
     if (inbox->verdict_count >= INBOX_VERDICTS_MAX) {
         inbox->overflow = true;
     } else {
@@ -294,6 +305,13 @@ void inbox_stop(struct inbox *inbox)
     pthread_mutex_lock(&inbox->mutex);
     inbox->stopped = true;
     signal_and_unlock(inbox);
+}
+
+void inbox_detected(struct inbox *inbox, struct durations *ret_detected)
+{
+    pthread_mutex_lock(&inbox->mutex);
+    *ret_detected = inbox->detected;
+    pthread_mutex_unlock(&inbox->mutex);
 }
 
 int64_t inbox_oldest_us(struct inbox *inbox)

@@ -4,6 +4,7 @@
 #ifndef HOLDFAST_SERVER_RECONCILE_BASE_INBOX_H
 #define HOLDFAST_SERVER_RECONCILE_BASE_INBOX_H
 
+#include "server/reconcile/base/durations.h"
 #include "server/reconcile/base/queue.h"
 #include "server/service/service.h"
 
@@ -67,5 +68,7 @@ bool inbox_rest(struct inbox *inbox, int64_t rest_ms, bool busy);
 void inbox_stop(struct inbox *inbox);
 /* When the oldest critical evidence came that was not taken yet; 0: there is none. */
 int64_t inbox_oldest_us(struct inbox *inbox);
+/* How long each critical fault that an agent saw took from there until it was stored. */
+void inbox_detected(struct inbox *inbox, struct durations *ret_detected);
 
 #endif

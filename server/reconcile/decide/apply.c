@@ -23,6 +23,7 @@
 #include "server/reconcile/base/record.h"
 #include "server/reconcile/base/seen.h"
 #include "server/reconcile/decide/approval.h"
+#include "server/reconcile/decide/begun.h"
 #include "server/reconcile/decide/decide.h"
 #include "server/reconcile/decide/reason.h"
 #include "server/reconcile/decide/waiting.h"
@@ -327,15 +328,14 @@ static int begin_repair(struct apply *a, struct decision *d)
         .decision = d,
     };
     int status = turn_operation_new(a->turn, a->node, &a->row, &repair, &d->operation_id);
-    if (status != 0)
-        return status;
-    status = db_decision_set_operation(a->turn->tx, d->id, d->operation_id);
+    if (status == 0)
+        status = db_decision_set_operation(a->turn->tx, d->id, d->operation_id);
     if (status == 0 && asked)
         status = turn_event(a->turn, EVENT_LEVEL_INFO, EVENT_KIND_OPERATOR_REQUEST, a->node, NULL, "%s asks for %s",
                             a->item->request_by, action_text(d->action));
-    if (status == 0)
-        status = move_node(a, NODE_STATE_REPAIRING, reason);
-    return status;
+    if (status == 0 && !asked)
+        reconcile_count_begun(a->turn, a->item, kind);
+    return status == 0 ? move_node(a, NODE_STATE_REPAIRING, reason) : status;
 }
 
 /* "xid.31 on 0000:b9:00 (application-fault), …": what was not open beside the last decision. */

@@ -122,7 +122,10 @@ int reconcile_approval(struct turn *turn, const struct decide_item *item, const 
 /* A person answered. */
 static void wake(struct reconcile *r, enum service_wake what, int64_t id)
 {
-    struct rnode *node = what == SERVICE_WAKE_APPROVAL ? reconcile_node_find(r, id) : NULL;
+    bool answered = what == SERVICE_WAKE_APPROVAL || what == SERVICE_WAKE_REJECTION;
+    struct rnode *node = answered ? reconcile_node_find(r, id) : NULL;
+    if (what == SERVICE_WAKE_REJECTION)
+        r->stats.durations.refused++;
     if (node != NULL)
         reconcile_node_dirty(r, node);
 }

@@ -71,12 +71,44 @@ static void count_end(struct reconcile *r, struct rnode *node, const void *data)
     const struct operation *op = data;
     (void)node;
     r->stats.durations.ended[op->kind][op->state]++;
+    r->stats.durations.refused += op->cause == OPERATION_CAUSE_FAULT && operation_is_repair(op->kind) &&
+                                  op->state == OPERATION_STATE_CANCELLED && op->cancelled_by[0] != '\0';
     if (op->state == OPERATION_STATE_SUCCEEDED)
         durations_add(&r->stats.durations.operations[op->kind], op->finished_at - op->created_at);
     for (int i = 0; i < op->step_count; i++)
         if (op->steps[i].state == STEP_STATE_DONE)
             durations_add(&r->stats.durations.steps[op->steps[i].kind],
                           op->steps[i].finished_at - op->steps[i].started_at);
+}
+
+struct returned {
+    enum operation_kind kind;
+    int64_t ms;
+};
+
+static void count_returned(struct reconcile *r, struct rnode *node, const void *data)
+{
+    const struct returned *returned = data;
+    (void)node;
+    durations_add(&r->stats.durations.to_service[returned->kind], returned->ms);
+}
+
+/* From when the fault was first seen, or, where no agent saw it, was decided on. */
+static void note_returned(struct work *w)
+{
+    struct decision decision;
+    int status = db_decision_get_row(w->turn->tx, w->op.decision_id, &decision);
+    int64_t since = status == 0 ? decision.at : w->op.created_at;
+    for (int i = 0; status == 0 && i < decision.evidence_count && i < DECISION_EVIDENCE_MAX; i++) {
+        struct verdict verdict;
+        status = db_verdict_get_row(w->turn->tx, decision.evidence[i], &verdict);
+        if (status == 0 && verdict.first_at < since)
+            since = verdict.first_at;
+        status = status == STATUS_NOT_FOUND ? 0 : status;
+    }
+    work_did(w, status == STATUS_NOT_FOUND ? 0 : status);
+    const struct returned returned = {w->op.kind, w->now - since};
+    turn_after(w->turn, w->node, count_returned, &returned, sizeof(returned));
 }
 
 /* --- ends -------------------------------------------------------------------------------------- */
@@ -100,6 +132,9 @@ void work_end(struct work *w, enum operation_state state, const char *error)
     text_copy_cut(w->op.error, sizeof(w->op.error), error);
     work_operation_store(w);
     turn_after(w->turn, w->node, count_end, &w->op, sizeof(w->op));
+    if (state == OPERATION_STATE_SUCCEEDED && operation_is_repair(w->op.kind) && w->held_because[0] == '\0' &&
+        w->op.cause == OPERATION_CAUSE_FAULT)
+        note_returned(w);
     struct effect *effect = turn_effect(w->turn, EFFECT_OPERATION_END, w->node);
     effect->u.operation.end = state;
     effect->u.operation.took = w->node->op->result;

@@ -67,6 +67,7 @@ static void wake(struct reconcile *r, enum service_wake what, int64_t id)
         push(r, what, id);
         break;
     case SERVICE_WAKE_APPROVAL:
+    case SERVICE_WAKE_REJECTION:
     case SERVICE_WAKE_GOVERNANCE:
     case SERVICE_WAKE_POLICY:
         break;

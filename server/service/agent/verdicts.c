@@ -42,6 +42,7 @@ struct job {
     void *arg;
     uint64_t announced; /* bits of verdicts whose turn in the timeline it is; kept when the write runs again */
     uint64_t news;      /* of those that are open and were added or grew, or took something back */
+    uint64_t first;     /* of those that are open and were not known */
     bool told;          /* an event was added */
     size_t count;
     struct verdict verdicts[];
@@ -186,9 +187,14 @@ static int tell(struct db_tx *tx, const struct job *job, struct place *place, co
                        verdict->raw_line[0] == '\0' ? "" : ": ", verdict->raw_line);
 }
 
+static bool is_added(enum db_verdict_change change)
+{
+    return change == DB_VERDICT_NEW || change == DB_VERDICT_AGAIN;
+}
+
 static bool is_news(const struct verdict *verdict, enum db_verdict_change change)
 {
-    if (change != DB_VERDICT_NEW)
+    if (!is_added(change))
         return false;
     return verdict->state == VERDICT_STATE_STALE || verdict->severity == SEVERITY_WARN ||
            verdict->severity == SEVERITY_CRITICAL;
@@ -261,7 +267,7 @@ static int job_write(struct db_tx *tx, void *arg)
     struct job *job = arg;
     struct place place;
     place.node.id = 0;
-    job->news = 0;
+    job->news = job->first = 0;
     job->told = false;
     for (size_t i = 0; i < job->count; i++) {
         struct verdict *verdict = &job->verdicts[i];
@@ -273,12 +279,14 @@ static int job_write(struct db_tx *tx, void *arg)
             status = tell(tx, job, &place, verdict);
             job->told = true;
         }
-        if (status == 0 && change == DB_VERDICT_NEW && verdict->state == VERDICT_STATE_RESOLVED)
+        if (status == 0 && is_added(change) && verdict->state == VERDICT_STATE_RESOLVED)
             status = take_back(tx, job, i, &place);
         if (status < 0)
             return status;
         if (change != DB_VERDICT_SAME && verdict->state == VERDICT_STATE_OPEN)
             job->news |= UINT64_C(1) << i;
+        if (change == DB_VERDICT_NEW && verdict->state == VERDICT_STATE_OPEN)
+            job->first |= UINT64_C(1) << i;
     }
     return 0;
 }
@@ -289,7 +297,7 @@ static void job_done(int status, void *arg)
     struct service *s = job->s;
     struct problem problem;
     memory_verdicts_leave(s->memory, job->count);
-    const struct service_stored stored = {job->node_id, job->received_us, job->verdicts, job->news};
+    const struct service_stored stored = {job->node_id, job->received_us, job->verdicts, job->news, job->first};
     if (status == 0 && job->news != 0 && s->verdicts_stored != NULL)
         s->verdicts_stored(s->wake_arg, &stored);
     if (status == 0 && job->told)

@@ -283,6 +283,60 @@ int service_job_list(struct service *s, const char *cluster, const char *before_
     return status;
 }
 
+/* --- all that run ------------------------------------------------------------------------------- */
+#define RUNNING_MAX 1000 /* of so many jobs the goodput is counted; it takes three queries for each */
+
+struct running {
+    struct service *s;
+    const char *cluster;
+    char **jobs;
+    size_t count;
+    struct job_goodput *goodput;
+    struct problem *problem;
+};
+
+static int add_running(const void *row, void *arg)
+{
+    struct running *running = arg;
+    const struct job_run *run = row;
+    bool known = running->count > 0 && strcmp(running->jobs[running->count - 1], run->job) == 0;
+    if (run->ended_at != 0 || known)
+        return 0;
+    running->jobs = own_realloc(running->jobs, running->count + 1, sizeof(*running->jobs));
+    running->jobs[running->count++] = own_strdup(run->job);
+    return running->count == RUNNING_MAX;
+}
+
+static int goodput_read(struct db_tx *tx, void *arg)
+{
+    struct running *running = arg;
+    struct cluster cluster;
+    int status = place_find_cluster(tx, running->cluster, &cluster, running->problem);
+    if (status == 0)
+        status = db_job_run_list(tx, cluster.id, "", add_running, running);
+    for (size_t i = 0; i < running->count && status >= 0; i++) {
+        AUTO(job_life) struct job_life life = {0};
+        struct job_goodput one = {0}, *all = running->goodput;
+        const struct cluster_job job = {.id = running->jobs[i], .state = CLUSTER_JOB_RUNNING};
+        status = load_life(tx, cluster.id, &job, clock_wall_ms(running->s->clock), &life, &one);
+        all->allocated_ms += one.allocated_ms + (one.by_runs ? one.lost_ms : 0);
+        all->productive_ms += one.productive_ms;
+        all->lost_ms += one.lost_ms;
+    }
+    return status < 0 ? status : 0;
+}
+
+int service_job_goodput(struct service *s, const char *cluster, struct job_goodput *ret_goodput, int64_t *ret_jobs,
+                        struct problem *ret_problem)
+{
+    *ret_goodput = (struct job_goodput){0};
+    struct running running = {.s = s, .cluster = cluster, .goodput = ret_goodput, .problem = ret_problem};
+    int status = service_read(s, goodput_read, &running, ret_problem);
+    *ret_jobs = (int64_t)running.count;
+    text_list_free(running.jobs, running.count);
+    return status;
+}
+
 /* --- one of them ------------------------------------------------------------------------------- */
 struct window { /* in which a node was the job's */
     char node[NODE_NAME_MAX_BYTES];

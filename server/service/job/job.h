@@ -37,6 +37,9 @@ struct run_cost { /* of wall time, in milliseconds */
  * since of those whose starts are kept (job_run.c). UNAVAILABLE when the snapshot is too old. */
 int service_job_list(struct service *s, const char *cluster, const char *before_id, int limit, db_row_fn fn, void *arg,
                      struct problem *ret_problem);
+/* Of the cluster's running jobs whose starts are kept, together; ret_jobs: how many these are. What they lost counts as allocated. */
+int service_job_goodput(struct service *s, const char *cluster, struct job_goodput *ret_goodput, int64_t *ret_jobs,
+                        struct problem *ret_problem);
 struct service_job_readers { /* of one job, and of what was seen and done on its nodes while it had them */
     int (*job)(const struct service_job *job, void *arg);
     int (*fault)(const char *node, const struct verdict *verdict, void *arg);

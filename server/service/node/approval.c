@@ -13,7 +13,7 @@ struct answer {
     const struct actor *actor;
     const char *uid;
     const char *reason;
-    bool yes;
+    bool yes, stored; /* stored: it was not said before */
     int64_t now_ms;
     struct approval *approval;
     struct problem *problem;
@@ -73,6 +73,7 @@ static int answer_write(struct db_tx *tx, void *arg)
     int status = find(tx, answer->uid, approval, answer->problem);
     if (status < 0)
         return status;
+    answer->stored = false;
     bool same = answer->reason[0] == '\0' || text_equal(answer->reason, approval->reason);
     if (approval->state == wanted && same && (!answer->yes || !has_run_out(approval, answer->now_ms)))
         return NOTHING_DONE; /* said again */
@@ -86,6 +87,7 @@ static int answer_write(struct db_tx *tx, void *arg)
     snprintf(approval->answered_by, sizeof(approval->answered_by), "%s", answer->actor->name);
     say_cut(approval->reason, sizeof(approval->reason), "%s", answer->reason);
     status = db_approval_update(tx, approval);
+    answer->stored = status == 0;
     return status < 0 ? status : tell_answer(tx, answer, &place);
 }
 
@@ -105,7 +107,7 @@ int service_approval_answer(struct service *s, const struct actor *actor, const 
     status = service_write(s, "approval-answer", answer_write, &answer, ret_problem);
     if (status < 0)
         return status;
-    service_wake(s, SERVICE_WAKE_APPROVAL, ret_approval->node_id);
+    service_wake(s, !yes && answer.stored ? SERVICE_WAKE_REJECTION : SERVICE_WAKE_APPROVAL, ret_approval->node_id);
     service_events_added(s);
     return 0;
 }

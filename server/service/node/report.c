@@ -62,7 +62,7 @@ static int report_write(struct db_tx *tx, void *arg)
                            reporting->place.node.name);
     make_verdict(reporting);
     status = db_verdict_put(tx, &reporting->verdict, &change);
-    if (status < 0 || change != DB_VERDICT_NEW)
+    if (status < 0 || (change != DB_VERDICT_NEW && change != DB_VERDICT_AGAIN))
         return status;
     struct node_report report = *reporting->report;
     report.verdict_id = reporting->verdict.id;
@@ -97,7 +97,7 @@ int service_node_report(struct service *s, const struct actor *actor, const char
     if (status < 0)
         return status;
     *ret_verdict = reporting.verdict;
-    const struct service_stored stored = {reporting.place.node.id, service_mono_us(s), ret_verdict, 1};
+    const struct service_stored stored = {reporting.place.node.id, service_mono_us(s), ret_verdict, 1, 0};
     if (reporting.told && s->verdicts_stored != NULL)
         s->verdicts_stored(s->wake_arg, &stored);
     if (reporting.told)

@@ -302,7 +302,7 @@ static void wake(struct service *s, const struct taking *taking)
 {
     for (size_t i = 0; i < taking->changed_count; i++) {
         const struct verdict *verdict = &taking->changed[i];
-        const struct service_stored stored = {verdict->node_id, service_mono_us(s), verdict, 1};
+        const struct service_stored stored = {verdict->node_id, service_mono_us(s), verdict, 1, 0};
         service_wake(s, SERVICE_WAKE_NODE, verdict->node_id);
         if (s->verdicts_stored != NULL)
             s->verdicts_stored(s->wake_arg, &stored);

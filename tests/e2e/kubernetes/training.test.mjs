@@ -222,6 +222,10 @@ test('a rule, a bug, a deadline, a suspension: each ends as it should', { skip: 
   const metrics = await (await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${world.token}` } })).text();
   const figure = (name) => Number(new RegExp(`^hyperpod_training_operator_jobs_${name}(?:\\{.*\\})? (\\d+)$`, 'm').exec(metrics)?.[1]);
   assert.ok(figure('failed_total') >= 2 && figure('restarted_total') >= 4 && figure('restart_latency_count') >= 3, metrics.match(/^hyperpod_training.*$/gm)?.join());
+  const shown = readFileSync(join(root, 'dist/grafana/holdfast-kubernetes.json'), 'utf8').match(/\b(hyperpod|holdfast_scheduler)_\w+/g);
+  const missing = [...new Set(shown)].filter((name) => !new RegExp(`^${name}[ {]`, 'm').test(metrics));
+  assert.ok(shown.length > 15);
+  assert.deepEqual(missing, [], 'each series of the dashboard is there');
 });
 
 test('a spare takes the rank of a pod that is taken away', { skip: why }, async () => {

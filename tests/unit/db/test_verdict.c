@@ -120,7 +120,7 @@ static void test_what_is_seen_after_it_was_resolved_is_new(void **state)
     again.last_at = now_ms + 1; /* told again, not seen again */
     assert_int_equal(put(w, &again), DB_VERDICT_GREW);
     again.count = 3;
-    assert_int_equal(put(w, &again), DB_VERDICT_NEW);
+    assert_int_equal(put(w, &again), DB_VERDICT_AGAIN);
     assert_true(again.id > first.id);
     MUST(db_verdict_get_row(w->tx, again.id, &out));
     assert_int_equal(out.state, VERDICT_STATE_OPEN);
@@ -133,7 +133,7 @@ static void test_what_is_seen_after_it_was_resolved_is_new(void **state)
     MUST(db_verdict_resolve(w->tx, first.node_id, 0, NULL)); /* and once more */
     again.count = 5;
     again.last_at = now_ms + 60000;
-    assert_int_equal(put(w, &again), DB_VERDICT_NEW);
+    assert_int_equal(put(w, &again), DB_VERDICT_AGAIN);
 }
 
 static void test_what_comes_back_after_it_was_over_is_new(void **state)
@@ -150,7 +150,7 @@ static void test_what_comes_back_after_it_was_over_is_new(void **state)
     assert_int_equal(put(w, &again), DB_VERDICT_GREW);
     again.count = 3;
     again.last_at = over.last_at + 1;
-    assert_int_equal(put(w, &again), DB_VERDICT_NEW);
+    assert_int_equal(put(w, &again), DB_VERDICT_AGAIN);
 }
 
 static void test_keys_are_told_quarantine_to_their_last_character(void **state)

@@ -17,11 +17,15 @@
 #include <string.h>
 
 /* One line for each cluster, group, webhook, kind or step that there is. */
-#define BY_LABEL                                                                                        \
-    " holdfast_cluster_paused holdfast_approvals_waiting holdfast_incidents_open holdfast_group_nodes " \
-    "holdfast_group_desired_nodes holdfast_group_unhealthy_nodes holdfast_group_breaker_open "          \
-    "holdfast_webhook_delivered_total holdfast_webhook_dropped_total holdfast_webhook_failures "        \
-    "holdfast_operation_seconds holdfast_operation_step_seconds holdfast_operations_ended_total holdfast_build_info "
+#define BY_LABEL                                                                                   \
+    " holdfast_cluster_paused holdfast_approvals_waiting holdfast_incidents_open"                  \
+    " holdfast_group_nodes holdfast_group_desired_nodes holdfast_group_unhealthy_nodes"            \
+    " holdfast_group_breaker_open holdfast_webhook_delivered_total holdfast_webhook_dropped_total" \
+    " holdfast_webhook_failures holdfast_operation_seconds holdfast_operation_step_seconds"        \
+    " holdfast_operations_ended_total holdfast_build_info holdfast_jobs_measured"                  \
+    " holdfast_jobs_goodput_ratio holdfast_jobs_lost_node_seconds"                                 \
+    " holdfast_fault_to_service_seconds holdfast_repairs_begun_total"                              \
+    " holdfast_repairs_repeated_total "
 
 static void test_every_metric_has_help_type_value_and_a_place_in_the_manual(void **state)
 {

@@ -239,6 +239,17 @@ static void show_without_jobs(struct world *world)
     service_scheduler_show(world->service.schedulers[0], snapshot, "");
 }
 
+static void goodput_is(struct world *world, int64_t jobs, int64_t productive_s, int64_t allocated_s, int64_t lost_s)
+{
+    struct job_goodput goodput;
+    int64_t counted;
+    assert_int_equal(service_job_goodput(&world->service, "ml", &goodput, &counted, &world->problem), 0);
+    assert_int_equal(counted, jobs);
+    assert_int_equal(goodput.productive_ms / MS_PER_S, productive_s);
+    assert_int_equal(goodput.allocated_ms / MS_PER_S, allocated_s);
+    assert_int_equal(goodput.lost_ms / MS_PER_S, lost_s);
+}
+
 /* gpu-2 was the job's, and was dropped; Slurm has forgotten all of it. */
 static void test_what_slurm_forgot_is_remembered(void **state)
 {
@@ -256,12 +267,14 @@ static void test_what_slurm_forgot_is_remembered(void **state)
     clock_fake_advance(&world.clock, 30 * MS_PER_S);
     tell(&world, "20", (struct job_attempt){.attempt = 1, .state = ATTEMPT_STATE_RUNNING, .nodes = "gpu-1,far-1"});
     clock_fake_advance(&world.clock, 70 * MS_PER_S);
+    goodput_is(&world, 1, 320, 400, 80);
     tell(&world, "20", (struct job_attempt){.attempt = 1, .state = ATTEMPT_STATE_ENDED, .nodes = "gpu-1,far-1"});
     clock_fake_advance(&world.clock, MS_PER_S);
     put_verdict(&world, "gpu-2", "xid.48", true, NOW + 201 * MS_PER_S); /* after it was dropped */
     show_without_jobs(&world);
     AUTO(text) struct text text = {0};
     assert_int_equal(describe(&world, "20", &text), 0);
+    goodput_is(&world, 0, 0, 0, 0); /* it runs no more */
     assert_string_equal(text_get(&text), "job 20: 320/400 lost 80 [0.0 failed 90+40] [0.1 ended 70+0] gpu-2 xid.95");
     lists(&world, "ml", "", 100, "20 ");
     lists(&world, "ml", "20", 100, "");
