@@ -146,7 +146,8 @@ static bool choose(const struct policy_snapshot *snapshot, const struct policy_n
     size_t count = 0;
     for (size_t i = 0; i < folded->count; i++) {
         struct choice choice = {.incident = &folded->incidents[i]};
-        policy_ledger(snapshot, node, choice.incident->device, &choice.ledger);
+        bool planned = fault_has_trait(choice.incident->lead.verdict->code, FAULT_TRAIT_PLANNED);
+        (planned ? policy_ledger_planned : policy_ledger)(snapshot, node, choice.incident->device, &choice.ledger);
         choice.outcome = policy_escalate(snapshot, &choice.incident->lead, &choice.ledger);
         if (is_before_hold(node, &choice)) {
             if (ret_before_hold->incident == NULL || beats(snapshot, &choice, ret_before_hold))

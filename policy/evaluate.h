@@ -147,8 +147,12 @@ struct ledger {
     const struct policy_node *node;        /* whose it is … */
     const char *device;                    /* … and for what */
 };
+/* What a provider planned says nothing of a machine, nor of its slot: a replacement for it counts only for what it plans again. */
 void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
                    struct ledger *ret_ledger);
+void policy_ledger_planned(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
+                           struct ledger *ret_ledger);
+bool policy_is_planned(const struct policy_repair *repair);
 
 /* --- escalate.c ------------------------------------------------------------------------------------------------ */
 

@@ -156,13 +156,21 @@ static void count(const struct policy_node *node, const struct policy_repair *re
         ledger->elsewhere++;
 }
 
-void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
-                   struct ledger *ret_ledger)
+bool policy_is_planned(const struct policy_repair *repair)
+{
+    return fault_has_trait(text_or_empty(repair->code), FAULT_TRAIT_PLANNED);
+}
+
+static void fill(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
+                 bool planned, struct ledger *ret_ledger)
 {
     struct ledger ledger = {.node = node, .device = device};
     struct weights weights = {0};
     int64_t since = snapshot->now_ms - snapshot->settings.repeat_window_ms;
     for (size_t i = 0; i < node->repair_count; i++) {
+        bool is_replacement = node->repairs[i].kind == OPERATION_KIND_REPLACE;
+        if (!planned && is_replacement && policy_is_planned(&node->repairs[i]))
+            continue;
         weigh(snapshot, node, &node->repairs[i], device, &weights, &ledger);
         if (node->repairs[i].at >= since)
             count(node, &node->repairs[i], device, &ledger);
@@ -177,4 +185,16 @@ void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_n
         policy_lemon(&snapshot->settings, node, snapshot->now_ms, &lemon);
     ledger.lemon = lemon.machine;
     *ret_ledger = ledger;
+}
+
+void policy_ledger(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
+                   struct ledger *ret_ledger)
+{
+    fill(snapshot, node, device, false, ret_ledger);
+}
+
+void policy_ledger_planned(const struct policy_snapshot *snapshot, const struct policy_node *node, const char *device,
+                           struct ledger *ret_ledger)
+{
+    fill(snapshot, node, device, true, ret_ledger);
 }

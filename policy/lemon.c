@@ -5,7 +5,8 @@
  *
  * A repair stands for the fault that asked for it, so what is only counted and what programs cause weighs nothing. It weighs on
  * the machine that was repaired, on the device that it was for, wherever that is now, and on the slot. A replacement whose
- * new machine did not come up or failed its checks weighs on the new one. What people do weighs nothing: it may be a test.
+ * new machine did not come up or failed its checks weighs on the new one. What people do weighs nothing: it may be a test. Neither does what a provider
+ * planned: it says nothing of the machine.
  *
  * Lemon nodes are Meta's finding (arXiv 2410.21680): some 40 of their nodes cost their large jobs 14 % of failures instead of
  * 4 %. The window and the weights are our own. Recency by a straight line, so that a person can check the sum.
@@ -41,13 +42,18 @@ static int64_t weight_on_machine(const struct policy_node *node, const struct po
     return is_failed_to_provision(node, repair) ? 100 : 0;
 }
 
+static bool weighs(const struct policy_repair *repair)
+{
+    return !repair->by_person && (repair->not_cleared || !policy_is_planned(repair));
+}
+
 static int64_t score_of_device(const struct policy_settings *settings, const struct policy_node *node,
                                const char *device, int64_t now_ms)
 {
     int64_t score = 0;
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
-        if (!repair->by_person && is_of_machine(node, repair) &&
+        if (weighs(repair) && is_of_machine(node, repair) &&
             policy_same_device(node, text_or_empty(repair->device), device))
             score += weight_of(settings, repair, now_ms, weight_on_machine(node, repair));
     }
@@ -61,7 +67,7 @@ void policy_lemon(const struct policy_settings *settings, const struct policy_no
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
         int64_t weight = weight_on_machine(node, repair);
-        if (repair->by_person || repair->at <= now_ms - settings->lemon_window_ms)
+        if (!weighs(repair) || repair->at <= now_ms - settings->lemon_window_ms)
             continue;
         if (repair->node == NULL)
             lemon.slot += weight_of(settings, repair, now_ms, repair->not_cleared ? 200 : 100);

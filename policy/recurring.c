@@ -16,7 +16,8 @@ const struct policy_repair *policy_same_hardware(const struct policy_settings *s
     for (size_t i = 0; i < node->repair_count; i++) {
         const struct policy_repair *repair = &node->repairs[i];
         if (repair->kind == OPERATION_KIND_REPLACE && repair->same_piece && !repair->by_person &&
-            repair->at >= now_ms - settings->repeat_window_ms && (newest == NULL || repair->at > newest->at))
+            !policy_is_planned(repair) && repair->at >= now_ms - settings->repeat_window_ms &&
+            (newest == NULL || repair->at > newest->at))
             newest = repair;
     }
     return newest;

@@ -27,11 +27,13 @@ static void read_instances(const char *document, const char *text, size_t size)
     ec2_instances_free(&instances);
 }
 
-static void read_notices(const char *text, size_t size)
+static void read_notices(bool spot, const char *text, size_t size)
 {
     struct ec2_notices notices = {.list = NULL};
     char error[PROVIDER_ERROR_MAX] = "";
-    if (ec2_read_notices(text, size, INT64_C(1795176000000), &notices, error) == 0)
+    int status = spot ? ec2_read_interruptions(text, size, &notices, error)
+                      : ec2_read_notices(text, size, INT64_C(1795176000000), &notices, error);
+    if (status == 0)
         for (size_t i = 0; i < notices.count; i++) {
             REQUIRE(ec2_is_id(notices.list[i].ref) && notices.list[i].id[0] != '\0');
             require_plain(notices.list[i].id);
@@ -50,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
     read_instances("DescribeInstancesResponse", text, size);
     read_instances("RunInstancesResponse", text, size);
-    read_notices(text, size);
+    read_notices(false, text, size);
+    read_notices(true, text, size);
     if (ec2_read_trouble(text, size, trouble, error) == 0)
         require_plain(trouble);
     if (ec2_read_error(text, size, &refused) == 0) {

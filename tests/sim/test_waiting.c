@@ -30,7 +30,7 @@ static void announce(struct sim *sim, enum provider_notice_kind kind)
     snprintf(notice->instance_id, sizeof(notice->instance_id), "%s",
              fake_provider_of_node(&sim->provider, "gpu-1")->id);
     snprintf(notice->words, sizeof(notice->words), "planned work");
-    sim_run(sim, 6 * MS_PER_HOUR);
+    sim_run(sim, 2 * MS_PER_HOUR);
     assert_true(there(sim)->out);
     assert_int_equal(there(sim)->evictions, 0);
     assert_int_equal(sim_state(sim, "gpu-1"), NODE_STATE_REPAIRING);
@@ -39,9 +39,11 @@ static void announce(struct sim *sim, enum provider_notice_kind kind)
 /* So long it is never back in service: no job may begin on it. */
 static void run_out(struct sim *sim, int64_t for_ms)
 {
-    for (int64_t at = 0; at < for_ms && there(sim)->evictions == 0; at += MS_PER_S) {
-        sim_run(sim, MS_PER_S);
+    const int resumes = there(sim)->resumes;
+    for (int64_t at = 0; at < for_ms && there(sim)->evictions == 0; at += 10 * MS_PER_S) {
+        sim_run(sim, 10 * MS_PER_S);
         assert_true(there(sim)->out);
+        assert_int_equal(there(sim)->resumes, resumes);
     }
 }
 

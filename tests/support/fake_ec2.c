@@ -223,6 +223,11 @@ static void act(struct fake_ec2 *ec2, const char *action, const char *body)
                        "</DescribeInstanceStatusResponse>",
                        text_or_empty(ec2->status_item));
         answer(ec2, 200, text);
+    } else if (text_equal(action, "DescribeSpotInstanceRequests")) {
+        autofree char *text = own_printf("<DescribeSpotInstanceRequestsResponse " SPACE "><spotInstanceRequestSet>%s"
+                                         "</spotInstanceRequestSet></DescribeSpotInstanceRequestsResponse>",
+                                         text_or_empty(ec2->spot_item));
+        answer(ec2, 200, text);
     } else
         change(ec2, action, body);
 }

@@ -34,6 +34,7 @@ struct fake_ec2 {
     int padding;             /* bytes that each instance has beside: network interfaces */
     int hide;                /* what is launched from now on is hidden for so many descriptions */
     const char *status_item; /* what DescribeInstanceStatus has */
+    const char *spot_item;   /* what DescribeSpotInstanceRequests has */
     struct text seen;        /* the bodies, a line each */
     int calls, throttled;
     struct fake_server *server;

@@ -81,6 +81,8 @@ struct ec2_notices {
     char next[EC2_NEXT_MAX]; /* of the newest page; "": it was the last */
 };
 int ec2_read_notices(const char *data, size_t len, int64_t now_ms, struct ec2_notices *notices, char *ret_error);
+/* Spot instances that EC2 takes back. One page, added to *notices. */
+int ec2_read_interruptions(const char *data, size_t len, struct ec2_notices *notices, char *ret_error);
 void ec2_notices_free(struct ec2_notices *notices);
 
 struct ec2_refusal ec2_refusal_of(int http_status, const char *code);

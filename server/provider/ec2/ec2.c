@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "base/status.h"
 #include "server/provider/contract.h"
@@ -21,6 +22,7 @@ struct provider {
     struct ec2_shape shape;
     struct ec2_finder finder;
     bool stop_start;
+    bool spot_denied; /* it was said that the role lacks a right; one call at a time asks */
 };
 
 static int64_t now(void)
@@ -264,12 +266,28 @@ static int list(struct provider *p, struct provider_listed **ret_list, size_t *r
     return 0;
 }
 
+/* A role that lacks this right has all the other notices: it was not asked for by earlier versions. */
+static int find_interruptions(struct provider *p, struct ec2_notices *found, char *ret_error)
+{
+    int status = ec2_find_interruptions(&p->finder, found, ret_error);
+    if (status == STATUS_DENIED && !p->spot_denied)
+        log_warn("the provider %s does not see which spot instances EC2 takes back: give its role "
+                 "ec2:DescribeSpotInstanceRequests (%s)",
+                 p->name, ret_error);
+    p->spot_denied = status == STATUS_DENIED;
+    return status == STATUS_DENIED ? 0 : status;
+}
+
 static int notices(struct provider *p, struct provider_notice **ret_notices, size_t *ret_count, char *ret_error)
 {
     struct ec2_notices found = {.list = NULL};
     int status = ec2_find_notices(&p->finder, &found, ret_error);
-    if (status != 0)
+    if (status == 0 && p->shape.market == EC2_MARKET_SPOT)
+        status = find_interruptions(p, &found, ret_error);
+    if (status != 0) {
+        ec2_notices_free(&found);
         return status;
+    }
     *ret_notices = found.list;
     *ret_count = found.count;
     return 0;

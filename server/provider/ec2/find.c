@@ -15,6 +15,8 @@
 #define PAGE "100" /* an instance with 32 network interfaces and all its tags is 80 kB */
 #define VISIBLE_WITHIN_MS (5 * MS_PER_MIN)
 #define DESCRIBED "DescribeInstancesResponse"
+#define STATUS "DescribeInstanceStatus"
+#define SPOT_REQUESTS "DescribeSpotInstanceRequests"
 
 static int ask(const struct ec2_finder *finder, const char *form, struct ec2_instances *instances, char *ret_error)
 {
@@ -88,46 +90,51 @@ int ec2_find_all(const struct ec2_finder *finder, struct ec2_instances *ret_inst
     return 0;
 }
 
-/* One question after the other: what has an event, then which hosts are impaired. A list of which a page is missing is none. */
-static int ask_status(const struct ec2_finder *finder, const char *form, struct ec2_notices *notices, char *ret_error)
+static int read_page(const char *action, const struct ec2_answer *answer, struct ec2_notices *notices, char *ret_error)
+{
+    return text_equal(action, SPOT_REQUESTS)
+               ? ec2_read_interruptions(answer->data, answer->len, notices, ret_error)
+               : ec2_read_notices(answer->data, answer->len, clock_true_ms(clock_system()), notices, ret_error);
+}
+
+/* A list of which a page is missing is none. */
+static int ask_notices(const struct ec2_finder *finder, const char *action, const char *filter,
+                       const char *const *values, struct ec2_notices *notices, char *ret_error)
 {
     char next[EC2_NEXT_MAX] = "";
     for (int page = 0; page < PAGES_MAX; page++) {
-        AUTO(text) struct text whole = {0};
+        AUTO(text) struct text form = {0};
         struct ec2_answer answer = {.data = NULL};
-        text_add(&whole, form);
+        add_filter(&form, 1, filter, values);
+        ec2_form_add(&form, "MaxResults", PAGE);
         if (next[0] != '\0')
-            ec2_form_add(&whole, "NextToken", next);
-        int status = ec2_call(finder->client, "DescribeInstanceStatus", whole.data, &answer, ret_error);
+            ec2_form_add(&form, "NextToken", next);
+        int status = ec2_call(finder->client, action, form.data, &answer, ret_error);
         if (status == 0)
-            status = ec2_read_notices(answer.data, answer.len, clock_true_ms(clock_system()), notices, ret_error);
+            status = read_page(action, &answer, notices, ret_error);
         ec2_answer_free(&answer);
         if (status != 0 || notices->next[0] == '\0')
             return status;
         text_copy_cut(next, sizeof(next), notices->next);
     }
-    snprintf(ret_error, PROVIDER_ERROR_MAX, "EC2 answers more than %d pages of events", PAGES_MAX);
+    snprintf(ret_error, PROVIDER_ERROR_MAX, "EC2 answers more than %d pages of %s", PAGES_MAX, action);
     return STATUS_BACKEND;
 }
 
-int ec2_find_notices(const struct ec2_finder *finder, struct ec2_notices *ret_notices, char *ret_error)
+/* One question after the other: what has an event, and which hosts are impaired. */
+int ec2_find_notices(const struct ec2_finder *finder, struct ec2_notices *notices, char *ret_error)
 {
     static const char *const codes[] = {"instance-retirement", "instance-stop",   "system-maintenance",
                                         "system-reboot",       "instance-reboot", NULL};
-    AUTO(text) struct text events = {0}, impaired = {0};
-    struct ec2_notices notices = {.list = NULL};
-    add_filter(&events, 1, "event.code", codes);
-    ec2_form_add(&events, "MaxResults", PAGE);
-    add_filter(&impaired, 1, "system-status.status", (const char *const[]){"impaired", NULL});
-    ec2_form_add(&impaired, "MaxResults", PAGE);
-    int status = ask_status(finder, events.data, &notices, ret_error);
-    if (status == 0)
-        status = ask_status(finder, impaired.data, &notices, ret_error);
-    if (status == 0)
-        *ret_notices = notices;
-    else
-        ec2_notices_free(&notices);
-    return status;
+    static const char *const impaired[] = {"impaired", NULL};
+    int status = ask_notices(finder, STATUS, "event.code", codes, notices, ret_error);
+    return status == 0 ? ask_notices(finder, STATUS, "system-status.status", impaired, notices, ret_error) : status;
+}
+
+int ec2_find_interruptions(const struct ec2_finder *finder, struct ec2_notices *notices, char *ret_error)
+{
+    static const char *const marked[] = {"marked-for-termination", "marked-for-stop", NULL};
+    return ask_notices(finder, SPOT_REQUESTS, "status-code", marked, notices, ret_error);
 }
 
 static int take_one(struct ec2_instances *instances, struct ec2_instance *ret_instance, char *ret_error)

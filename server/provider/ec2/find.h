@@ -19,8 +19,10 @@ int ec2_find_tagged(const struct ec2_finder *finder, const char *tag, const char
 /* Whatever a client token made, gone or not. */
 int ec2_find_made(const struct ec2_finder *finder, const char *token, struct ec2_instance *ret_instance,
                   char *ret_error);
-/* What EC2 says of instances, of whomever in the account. The caller frees. */
-int ec2_find_notices(const struct ec2_finder *finder, struct ec2_notices *ret_notices, char *ret_error);
+/* What EC2 says of instances, of whomever in the account, is added to what there is. The caller frees. */
+int ec2_find_notices(const struct ec2_finder *finder, struct ec2_notices *notices, char *ret_error);
+/* Likewise which spot instances it takes back. */
+int ec2_find_interruptions(const struct ec2_finder *finder, struct ec2_notices *notices, char *ret_error);
 /* By its id, gone or not. NOT_FOUND. */
 int ec2_find_id(const struct ec2_finder *finder, const char *id, struct ec2_instance *ret_instance, char *ret_error);
 /* The machine of a target. NOT_FOUND: it is gone, or never was. UNAVAILABLE: EC2 may not show it yet. */

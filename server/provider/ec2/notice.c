@@ -1,6 +1,7 @@
 /*
  * What EC2 says of instances in DescribeInstanceStatus: events that it has scheduled, with their dates, and hosts whose own status is impaired. An
- * instance whose status is impaired while its host's is not is left to its agent, which is nearer. Pure.
+ * instance whose status is impaired while its host's is not is left to its agent, which is nearer. Of spot instances DescribeSpotInstanceRequests
+ * says which EC2 takes back, two minutes before. Pure.
  */
 #include "server/provider/ec2/answer.h"
 
@@ -19,6 +20,10 @@
 #define EVENT ITEM "/eventsSet/item"
 #define SYSTEM ITEM "/systemStatus"
 #define EVENTS_MAX 16 /* of one instance */
+#define SPOT_DOCUMENT "DescribeSpotInstanceRequestsResponse"
+#define SPOT_SET SPOT_DOCUMENT "/spotInstanceRequestSet"
+#define SPOT_ITEM SPOT_SET "/item"
+#define SPOT_WARNING_MS INT64_C(120000) /* "Spot Instance interruption notices": so long before */
 
 /* The source: "Scheduled events for Amazon EC2 instances". */
 static const struct {
@@ -44,6 +49,7 @@ struct reading {
     size_t event_count;
     bool impaired;
     char since[EC2_TIME_MAX];
+    char request[NOTICE_ID_MAX_BYTES]; /* of a spot instance */
 };
 
 static void on_open(const char *path, const char *const attributes[], void *arg)
@@ -144,6 +150,15 @@ static void on_close(const char *path, const char *text, void *arg)
     }
 }
 
+static int finish(int status, const struct reading *r, const char *error, char *ret_error)
+{
+    const char *why = status != 0 ? error : r->wrong != NULL ? r->wrong : r->has_set ? NULL : "it is another document";
+    if (why == NULL)
+        return 0;
+    snprintf(ret_error, PROVIDER_ERROR_MAX, "the answer of EC2 cannot be read: %.180s", why);
+    return STATUS_BACKEND;
+}
+
 int ec2_read_notices(const char *data, size_t len, int64_t now_ms, struct ec2_notices *notices, char *ret_error)
 {
     static const struct xml_reader reader = {.open = on_open, .close = on_close};
@@ -151,11 +166,67 @@ int ec2_read_notices(const char *data, size_t len, int64_t now_ms, struct ec2_no
     char error[XML_ERROR_MAX] = "";
     notices->next[0] = '\0';
     int status = xml_read(data, len, EC2_BYTES_MAX, &reader, &r, error);
-    const char *why = status != 0 ? error : r.wrong != NULL ? r.wrong : r.has_set ? NULL : "it is another document";
-    if (why == NULL)
-        return 0;
-    snprintf(ret_error, PROVIDER_ERROR_MAX, "the answer of EC2 cannot be read: %.180s", why);
-    return STATUS_BACKEND;
+    return finish(status, &r, error, ret_error);
+}
+
+/* --- spot instances --------------------------------------------------------------------------------------------- */
+
+static void on_spot_open(const char *path, const char *const attributes[], void *arg)
+{
+    (void)attributes;
+    struct reading *r = arg;
+    r->has_set |= text_equal(path, SPOT_SET);
+}
+
+/* Whatever a filter did: of other requests nothing is announced. */
+static void end_request(struct reading *r)
+{
+    int64_t at = 0;
+    if (!text_equal(r->event.code, "marked-for-termination") && !text_equal(r->event.code, "marked-for-stop"))
+        return;
+    if (!ec2_is_id(r->instance) || r->request[0] == '\0' || clock_parse(r->event.not_before, &at) != 0) {
+        r->wrong = "a spot request that is marked has no id, no instance or no date";
+        return;
+    }
+    struct provider_notice *notice = add(r);
+    if (notice == NULL)
+        return;
+    notice->kind = PROVIDER_NOTICE_RETIREMENT;
+    notice->due_at = at + SPOT_WARNING_MS;
+    text_copy_cut(notice->id, sizeof(notice->id), r->request);
+    snprintf(notice->words, sizeof(notice->words), "EC2 takes the spot instance back: %s", r->event.code);
+}
+
+static void on_spot_close(const char *path, const char *text, void *arg)
+{
+    struct reading *r = arg;
+    const struct {
+        const char *path;
+        char *into;
+        size_t size;
+    } members[] = {{SPOT_DOCUMENT "/nextToken", r->notices->next, sizeof(r->notices->next)},
+                   {SPOT_ITEM "/spotInstanceRequestId", r->request, sizeof(r->request)},
+                   {SPOT_ITEM "/instanceId", r->instance, sizeof(r->instance)},
+                   {SPOT_ITEM "/status/code", r->event.code, sizeof(r->event.code)},
+                   {SPOT_ITEM "/status/updateTime", r->event.not_before, sizeof(r->event.not_before)}};
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (text_equal(path, members[i].path))
+            text_copy_clean(members[i].into, members[i].size, text, strlen(text));
+    if (!text_equal(path, SPOT_ITEM))
+        return;
+    end_request(r);
+    r->instance[0] = r->request[0] = '\0';
+    r->event = (struct scheduled){.id = ""};
+}
+
+int ec2_read_interruptions(const char *data, size_t len, struct ec2_notices *notices, char *ret_error)
+{
+    static const struct xml_reader reader = {.open = on_spot_open, .close = on_spot_close};
+    struct reading r = {.notices = notices};
+    char error[XML_ERROR_MAX] = "";
+    notices->next[0] = '\0';
+    int status = xml_read(data, len, EC2_BYTES_MAX, &reader, &r, error);
+    return finish(status, &r, error, ret_error);
 }
 
 void ec2_notices_free(struct ec2_notices *notices)
