@@ -32,11 +32,6 @@ static void close_cleanup(int *fd)
 
 #define AUTO_CLOSE __attribute__((cleanup(close_cleanup)))
 
-static int status_of_errno(int error)
-{
-    return error == ENOSPC || error == EDQUOT ? STATUS_FULL : STATUS_IO;
-}
-
 /* read(2) that survives signals. */
 static ssize_t read_some(int fd, char *data, size_t len)
 {
@@ -114,7 +109,7 @@ static int sync_directory(const char *path)
     AUTO_CLOSE int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)
-        return status_of_errno(errno);
+        return status_of_write(errno);
     return 0;
 }
 
@@ -125,7 +120,7 @@ static int write_all(int fd, const char *data, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return status_of_errno(errno);
+            return status_of_write(errno);
         data += n;
         len -= (size_t)n;
     }
@@ -138,9 +133,9 @@ static int fill(int fd, const void *data, size_t len, mode_t mode)
     int r = write_all(fd, data, len);
 
     if (r == 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
-        r = status_of_errno(errno);
+        r = status_of_write(errno);
     if (close(fd) < 0 && r == 0)
-        r = status_of_errno(errno);
+        r = status_of_write(errno);
     return r;
 }
 
@@ -150,10 +145,10 @@ int file_write(const char *path, const void *data, size_t len, mode_t mode)
     int fd = mkostemp(temporary, O_CLOEXEC);
 
     if (fd < 0)
-        return status_of_errno(errno);
+        return status_of_write(errno);
     int r = fill(fd, data, len, mode);
     if (r == 0 && rename(temporary, path) < 0)
-        r = status_of_errno(errno);
+        r = status_of_write(errno);
     if (r < 0) {
         (void)unlink(temporary);
         return r;
@@ -171,7 +166,7 @@ static int make_dir(const char *path, mode_t mode)
     int error = errno;
     if (error == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return 0;
-    return status_of_errno(error);
+    return status_of_write(error);
 }
 
 int file_make_dirs(const char *path, mode_t mode)
@@ -256,7 +251,7 @@ int file_lock(const char *path, int *ret_fd)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd < 0)
-        return status_of_errno(errno);
+        return status_of_write(errno);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         int r = errno == EWOULDBLOCK ? STATUS_CONFLICT : STATUS_IO;
         close(fd);

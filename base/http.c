@@ -439,7 +439,7 @@ static bool write_bytes(const char *bytes, size_t len, void *arg)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            into->status = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? STATUS_FULL : STATUS_IO;
+            into->status = status_of_write(errno);
             return false;
         }
         at += (size_t)n;

@@ -1,6 +1,8 @@
 /* Texts of the statuses; the list itself is in status.h. */
 #include "base/status.h"
 
+#include <errno.h>
+
 const char *status_text(int status)
 {
     switch (status) {
@@ -29,4 +31,9 @@ const char *status_meaning(int status)
     default:
         return "a status that this version does not know";
     }
+}
+
+int status_of_write(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG ? STATUS_FULL : STATUS_IO;
 }

@@ -38,5 +38,7 @@ enum status {
 const char *status_text(int status);
 /* One sentence for people. Never NULL. */
 const char *status_meaning(int status);
+/* Of an errno that a write failed with: FULL where the disk, a quota or the limit of a file's size has no room for it, else IO. */
+int status_of_write(int error);
 
 #endif

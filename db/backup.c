@@ -37,9 +37,7 @@ int db_verify(struct db *db, char ret_error[DB_ERROR_MAX])
 
 static int status_of(int rc)
 {
-    return rc == SQLITE_OK                                                             ? 0
-           : rc == SQLITE_FULL || errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? STATUS_FULL
-                                                                                       : STATUS_IO;
+    return rc == SQLITE_OK ? 0 : rc == SQLITE_FULL ? STATUS_FULL : status_of_write(errno);
 }
 
 static int copy_pages(sqlite3 *from, sqlite3 *into)
@@ -81,7 +79,7 @@ static int make_copy(struct db *db, const char *path)
     sqlite3 *from = NULL, *into = NULL;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return errno == ENOSPC || errno == EDQUOT ? STATUS_FULL : STATUS_IO;
+        return status_of_write(errno);
     close(fd);
     int rc = sqlite3_open_v2(db->path, &from, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, DB_VFS);
     if (rc == SQLITE_OK) {

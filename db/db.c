@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,18 @@ static int open_failed(struct db *db, int status, const char *what, char ret_err
     return status;
 }
 
+/* SQLite calls it "disk I/O error" where a file may not grow. */
+static void say_no_room(struct db *db, char ret_error[DB_ERROR_MAX])
+{
+    struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    autofree char *what = limited ? own_printf("no room: make room on the disk, or raise the limit of %" PRIu64
+                                               " KiB for a file (LimitFSIZE= of the unit, ulimit -f)",
+                                               (uint64_t)limit.rlim_cur / 1024)
+                                  : own_printf("no room: make room on the disk, and start again");
+    (void)open_failed(db, STATUS_FULL, what, ret_error);
+}
+
 /* The file is made by us rather than by SQLite, so that it is never, not even for a moment, readable by others. */
 static int make_file(struct db *db, char ret_error[DB_ERROR_MAX])
 {
@@ -47,8 +60,7 @@ static int make_file(struct db *db, char ret_error[DB_ERROR_MAX])
         int number = errno;
         if (fd >= 0)
             close(fd);
-        int status = number == ENOSPC || number == EDQUOT ? STATUS_FULL : STATUS_IO;
-        return open_failed(db, status, strerror(number), ret_error);
+        return open_failed(db, status_of_write(number), strerror(number), ret_error);
     }
     close(fd);
     return 0;
@@ -230,6 +242,8 @@ int db_open(const char *dir, const struct clock *clock, unsigned flags, struct d
     if (status == 0)
         status = start(db, ret_error);
     if (status < 0) {
+        if (status == STATUS_FULL)
+            say_no_room(db, ret_error);
         leave_as_found(db);
         return status;
     }

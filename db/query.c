@@ -40,7 +40,7 @@ static int error_io(struct db_tx *tx)
     int number = sqlite3_system_errno(tx->sqlite);
     if (number == 0)
         number = errno;
-    return number == ENOSPC || number == EDQUOT || number == EFBIG ? STATUS_FULL : STATUS_IO;
+    return status_of_write(number);
 }
 
 static int error_status(struct db_tx *tx, int rc)

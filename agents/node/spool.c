@@ -102,7 +102,7 @@ static int write_at(int fd, int64_t offset, const char *data, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) ? STATUS_FULL : STATUS_IO;
+            return n < 0 ? status_of_write(errno) : STATUS_IO;
         data += n;
         len -= (size_t)n;
         offset += n;

@@ -1,7 +1,7 @@
 // hpd's start: what the README's first steps do, word by word, and a port that somebody else has.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -114,4 +114,19 @@ test('what is called at run time is bound when a program starts, and nothing can
 test('jumps lead to marked places only, where the processor checks that', { skip: process.arch === 'x64' ? false : 'needs an x86-64' }, () => {
   for (const program of PROGRAMS)
     assert.match(read('objdump', '-d', '--disassemble=main', program), /<main>:\n.*\bendbr64\b/, program);
+});
+
+// The linker notes it in a program only where each file has it: all of ours do, and the start files of the C library do on some systems.
+test('each object is built for checked jumps and returns, and a program says so where the start files of libc have it, too', { skip: process.arch === 'x64' ? false : 'needs an x86-64' }, (t) => {
+  const checked = (file) => /x86 feature:.*IBT, SHSTK/.test(read('readelf', '-n', file));
+  const objects = ['base', 'model', 'policy', 'db', 'server', 'api', 'agents', 'cli', 'simulate'].flatMap((room) =>
+    readdirSync(join(dirname(hpdPath), room), { recursive: true }).filter((name) => name.endsWith('.o')).map((name) => join(dirname(hpdPath), room, name)));
+  assert.ok(objects.length > 300, `${objects.length} objects`);
+  // One text for all: a file without the property prints no line with it.
+  const marked = read('readelf', '-n', ...objects).split('\n').filter((line) => /x86 feature:.*IBT, SHSTK/.test(line)).length;
+  assert.equal(marked, objects.length);
+  const start = ['Scrt1.o', 'crti.o', 'crtn.o', 'crtbeginS.o', 'crtendS.o'].map((name) => read(process.env.CC ?? 'cc', `-print-file-name=${name}`).trim());
+  const whole = start.every(checked);
+  t.diagnostic(`the start files of libc ${whole ? 'have' : 'do not have'} it`);
+  if (whole) for (const program of PROGRAMS) assert.ok(checked(program), program);
 });

@@ -187,7 +187,7 @@ static void test_failed_write_changes_nothing(void **state)
 
     assert_int_equal(file_write(path, "old", 3, 0600), 0);
     for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-        assert_int_equal(write_limited(path, limits[i]), STATUS_IO);
+        assert_int_equal(write_limited(path, limits[i]), STATUS_FULL);
         assert_content(path, "old");
         assert_int_equal(count_entries(*state), 1);
     }

@@ -322,6 +322,31 @@ static void test_a_file_that_may_not_grow(void **state)
     assert_sound(w);
 }
 
+/* Wherever in its making a store meets the limit: words that say what to do, and with the limit gone it is made. */
+static void test_a_store_that_may_not_be_made(void **state)
+{
+    struct world *w = *state;
+    signal(SIGXFSZ, SIG_IGN);
+    world_close(w);
+    for (rlim_t kib = 0; kib < 1200; kib = kib * 2 + 1) {
+        autofree char *dir = own_printf("%s/small-%llu", w->dir, (unsigned long long)kib);
+        struct db *db = NULL;
+        set_file_limit(kib * 1024);
+        w->error[0] = '\0';
+        int status = db_open(dir, &w->clock, DB_INLINE, &db, w->error);
+        bool fits = status == 0;
+        set_file_limit(RLIM_INFINITY);
+        db_close(db);
+        if (!fits && (status != STATUS_FULL || strstr(w->error, "raise the limit of ") == NULL))
+            fail_msg("%llu KiB: %s", (unsigned long long)kib, w->error);
+        if (fits && kib < 100)
+            fail_msg("%llu KiB: a store cannot be so small", (unsigned long long)kib);
+        db = NULL;
+        MUST(db_open(dir, &w->clock, DB_INLINE, &db, w->error));
+        db_close(db);
+    }
+}
+
 #define ROWS_AGAIN 200
 
 static int write_again(struct db_tx *tx, void *arg)
@@ -453,6 +478,7 @@ int main(void)
         TEST(test_the_disk_stays_away_for_a_while),
         TEST(test_a_failing_commit_fails_all_of_its_batch_and_nothing_else),
         TEST(test_a_file_that_may_not_grow),
+        TEST(test_a_store_that_may_not_be_made),
         TEST(test_a_log_that_may_not_grow_starts_again),
         TEST(test_a_log_leaves_room_to_fold_it),
         TEST(test_a_log_leaves_room_to_fold_it_beside_the_writer),
