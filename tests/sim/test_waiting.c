@@ -4,8 +4,9 @@
 #include "server/service/node/node.h"
 #include "tests/sim/sim_cluster.h"
 
-#define LOST 79      /* GPU has fallen off the bus: at once */
-#define CONTAINED 94 /* the jobs end by themselves: after them */
+#define LOST 79       /* GPU has fallen off the bus: at once */
+#define CONTAINED 94  /* the jobs end by themselves: after them */
+#define FOR_PERSON 78 /* vGPU: no machine knows the remedy */
 
 static struct fake_scheduler_node *there(struct sim *sim)
 {
@@ -152,30 +153,55 @@ static void what_is_only_observed_changes_nothing(void **state)
     sim_close(&sim);
 }
 
-static void a_check_gives_way_to_a_repair(void **state)
+/* A check of gpu-1 that waits for days: for its jobs, or, where no other node is idle, before it begins. */
+static void open_checking(struct sim *sim, uint64_t seed, bool others_are_idle)
 {
     static const char *const nodes[] = {"gpu-1"};
-    struct sim sim;
     struct problem problem = {0};
     struct service_check_result result;
     const struct service_check_request request = {.nodes = nodes, .node_count = 1, .checks = SM_BIT(DEEP_CHECK_STRESS)};
-    const struct service_check_how how = {.profile = DEEP_PROFILE_DEEP, .urgency = URGENCY_AFTER_JOBS};
-    (void)state;
-    open_busy(&sim, 408);
-    sim.deep = SIM_DEEP_PASSES;
-    sim.settings.check_wait_ms = 3 * MS_PER_DAY;
-    sim_crash(&sim);
-    sim_run(&sim, MS_PER_MIN);
-    assert_int_equal(service_cluster_check(&sim.service, &sim_admin, SIM_CLUSTER, &request, 1, &how, &result, &problem),
-                     0);
+    const struct service_check_how how = {
+        .profile = DEEP_PROFILE_DEEP, .urgency = URGENCY_AFTER_JOBS, .needs_spare = !others_are_idle};
+    open_busy(sim, seed);
+    for (int i = 0; i < sim->scheduler.count; i++)
+        sim->scheduler.nodes[i].jobs = &sim->scheduler.nodes[i] == there(sim) || !others_are_idle;
+    sim->deep = SIM_DEEP_PASSES;
+    sim->settings.check_wait_ms = 3 * MS_PER_DAY;
+    sim_crash(sim);
+    sim_run(sim, MS_PER_MIN);
+    assert_int_equal(
+        service_cluster_check(&sim->service, &sim_admin, SIM_CLUSTER, &request, 1, &how, &result, &problem), 0);
     service_check_result_free(&result);
-    sim_run(&sim, MS_PER_HOUR);
+    sim_run(sim, MS_PER_HOUR);
+    assert_int_equal(there(sim)->out, others_are_idle);
+}
+
+/* Its node is at work meanwhile, and no repair is due: a person is. */
+static void a_check_that_has_not_begun_hides_no_fault(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_checking(&sim, 409, false);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_verdict(&sim, "gpu-1", FOR_PERSON, SEVERITY_CRITICAL);
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, 5 * MS_PER_MIN);
+    sim_run(&sim, MS_PER_MIN);
     assert_true(there(&sim)->out);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "a fault of the node comes first"), 1);
+    sim_close(&sim);
+}
+
+static void a_check_gives_way_to_a_repair(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_checking(&sim, 408, true);
     sim_verdict(&sim, "gpu-1", LOST, SEVERITY_CRITICAL);
     run_out(&sim, 5 * MS_PER_MIN);
     assert_int_equal(there(&sim)->evictions, 1);
-    assert_int_equal(
-        sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "the node needs a repair: xid.79 on 0000:b9:00"), 1);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED,
+                                "a fault of the node comes first: xid.79 on 0000:b9:00"),
+                     1);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
     sim_close(&sim);
 }
@@ -189,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_persons_repair_goes_on_and_its_jobs_have_less_time),
         cmocka_unit_test(what_is_only_observed_changes_nothing),
         cmocka_unit_test(a_check_gives_way_to_a_repair),
+        cmocka_unit_test(a_check_that_has_not_begun_hides_no_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

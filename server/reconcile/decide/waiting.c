@@ -5,7 +5,8 @@
  * that is lost meanwhile, or a machine that hangs, would wait for that date, too. The policy is asked as though the operation were not
  * there: what it would begin now, by all its gates, and how long that would wait. Where that is shorter, a repair that the policy began
  * is cancelled and the node, which stays out of service, is decided on anew. What a person asked for goes on, and its
- * jobs have the shorter time. A check of a node that is to be repaired is cancelled.
+ * jobs have the shorter time. A check is cancelled for whatever takes the node out
+ * of service: before it begins, its node is at work.
  */
 #include "server/reconcile/decide/waiting.h"
 #include "base/text.h"
@@ -102,8 +103,10 @@ static void take(struct decide_item *item, const struct decision *d, int64_t now
 {
     const struct operation *op = &item->last_operation;
     item->weigh_at = d->retry_at;
-    bool gives_way = reconcile_spares_jobs(op) ? is_new(item, d) : is_shorter(op, d, &item->node->group->settings, now);
-    if (!action_is_repair(d->action) || !gives_way)
+    bool check = reconcile_spares_jobs(op), repair = action_is_repair(d->action);
+    bool gives_way = check ? d->action > ACTION_WATCH && is_new(item, d)
+                           : repair && is_shorter(op, d, &item->node->group->settings, now);
+    if (!gives_way)
         return;
     item->instead = own_calloc(1, sizeof(*item->instead));
     *item->instead = *d;
@@ -155,7 +158,7 @@ static int cancel(struct turn *turn, struct operation *op, const struct decision
     op->cancel_asked = true;
     text_copy_cut(op->cancelled_by, sizeof(op->cancelled_by), ACTOR_POLICY);
     if (reconcile_spares_jobs(op))
-        snprintf(op->error, sizeof(op->error), "the node needs a repair: %s%s%s",
+        snprintf(op->error, sizeof(op->error), "a fault of the node comes first: %s%s%s",
                  instead->code[0] != '\0' ? instead->code : "a fault", instead->device[0] != '\0' ? " on " : "",
                  instead->device);
     else
