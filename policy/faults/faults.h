@@ -82,7 +82,6 @@ enum fault_trait {
     FAULT_TRAIT_POWER_OUTAGE,     /* … or the power or cooling of a rack */
     FAULT_TRAIT_EVENT,            /* such a one that has happened once */
     FAULT_TRAIT_ANSWERED_BY_TEST, /* such a report, until a deep check has passed */
-    FAULT_TRAIT_DRIVER_WORD,      /* its line is what the driver itself asks for */
 };
 bool fault_has_trait(const char *code, enum fault_trait trait);
 /* Whether the word is the code or the beginning of it, up to a point: "node.disk" covers "node.disk.full". */

@@ -70,7 +70,7 @@ static const char *what_is_wrong(const struct fault_overrides *overrides, const 
         fault_code_number(wanted->code, "xid.", &number) || fault_code_number(wanted->code, "sxid.", &number);
     if (row == NULL && !vendors)
         return "is in no table";
-    if ((row != NULL && row->driver_word) || fault_has_trait(wanted->code, FAULT_TRAIT_DRIVER_WORD))
+    if (row != NULL && row->driver_word)
         return "is the driver's own word, which stands above every table";
     if (find(overrides, wanted->code, wanted->instance_type) != NULL)
         return "is there twice";

@@ -87,6 +87,7 @@ void decode_recovery(const struct decode_detail *detail, struct fault_judgement 
 {
     static const char to[] = " to ";
     size_t at = decode_find(detail, 0, to);
+    judgement->driver_word = false; /* the row's, as long as the line shows none */
     if (at == detail->len)
         return;
     bool said = false;

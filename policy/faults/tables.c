@@ -12,7 +12,7 @@
  * long it lasts. folding: PLAIN;
  * SYMPATHETIC goes with other codes and is folded into them; CANCELS("code"); ENDS("kernel.pcie."): what begins so and came within a
  * minute before it is over, on whatever device, so that it does not last (it counts for its rate all the same); DRIVER_WORD is what
- * the driver asks for and comes before other codes of the device. A line of the kernel log says that something has happened, so a row of
+ * the driver asks for and comes before other codes of the device (of Xid 154 where the line shows it). A line of the kernel log says that something has happened, so a row of
  * it may last only where another line says that it is over.
  *
  * Marks of the last column: [V] verified in the source named, [O] observed from outside, [P] our judgement. SUPPORT takes
@@ -28,7 +28,7 @@
 #define HOUR_MS INT64_C(3600000)
 
 /* Raised with every change of a .def file; agents send it with each verdict. */
-#define TABLE_VERSION "2026-11-28.3"
+#define TABLE_VERSION "2026-11-28.4"
 
 /* Columns: the rate fills five fields, folding four. */
 #define NEVER 0, 0, ACTION_CLASS_IGNORE, 0, ACTION_CLASS_IGNORE
