@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "model/limits.h"
-#include "server/live/node_commands.h"
+#include "server/live/node_ssh.h"
 
 #include <limits.h>
 
@@ -12,6 +12,7 @@ struct config_node_commands {
     bool given;
     char user[NAME_MAX_BYTES], key_file[PATH_MAX], agent[PATH_MAX];
     int64_t port, timeout_max_ms, threads;
+    struct node_ssh ssh; /* as config_node_commands_make hands it on */
 };
 
 /* INVALID with the key's path in ret_error (CONFIG_ERROR_MAX bytes). */
