@@ -17,6 +17,7 @@
 #include "server/reconcile/keep/hold.h"
 #include "server/reconcile/observe/agents.h"
 #include "server/reconcile/world/recount.h"
+#include "server/reconcile/world/table.h"
 
 #define UNHEARD_LOOK_MS 10000 /* a node not heard of since we started is looked at again so soon */
 

@@ -19,6 +19,7 @@
 #include "server/reconcile/observe/agents.h"
 #include "server/reconcile/turn.h"
 #include "server/reconcile/world/load.h"
+#include "server/reconcile/world/table.h"
 #include "server/service/scheduler/scheduler.h"
 
 #define US_PER_MS 1000
@@ -26,19 +27,6 @@
 #define REST_FACTOR 3
 #define REST_MS_MIN 5
 #define REST_MS_MAX 100
-
-int64_t reconcile_now(const struct reconcile *r)
-{
-    return clock_wall_ms(r->service->clock);
-}
-
-/* The clock by which the service stamps verdicts. */
-int64_t reconcile_now_us(const struct reconcile *r)
-{
-    if (r->service->clock != clock_system())
-        return clock_mono_ms(r->service->clock) * US_PER_MS;
-    return clock_stopwatch_us();
-}
 
 /* --- birth and death --------------------------------------------------------------------------- */
 int reconcile_new(const struct reconcile_deps *deps, struct reconcile **ret_reconcile)
@@ -160,16 +148,6 @@ static void take_due(struct reconcile *r, int64_t now)
             reconcile_operation_poke(r, node);
         }
     }
-}
-
-void reconcile_unrecorded(struct reconcile *r, bool something)
-{
-    int64_t since = r->stats.unrecorded_since;
-    if (something == (since != 0))
-        return;
-    pthread_mutex_lock(&r->stats_mutex);
-    r->stats.unrecorded_since = r->published.unrecorded_since = something ? clock_mono_ms(r->service->clock) : 0;
-    pthread_mutex_unlock(&r->stats_mutex);
 }
 
 static void publish_stats(struct reconcile *r)

@@ -35,6 +35,5 @@ struct rcluster {
 };
 
 struct rcluster *reconcile_cluster_find(const struct reconcile *r, int64_t id);
-void reconcile_cluster_remove(struct reconcile *r, struct rcluster *cluster);
 
 #endif

@@ -70,6 +70,5 @@ void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t 
 int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now);
 void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at);
 void reconcile_group_expire(struct reconcile *r, struct rgroup *group, int64_t now);
-void reconcile_group_remove(struct reconcile *r, struct rgroup *group);
 
 #endif

@@ -80,7 +80,5 @@ int64_t reconcile_now(const struct reconcile *r);
 int64_t reconcile_now_us(const struct reconcile *r);
 /* There is something to record from now on, or there is nothing left: tells it at once, since a write may hang. */
 void reconcile_unrecorded(struct reconcile *r, bool something);
-/* Clusters, groups, nodes and their operations go. */
-void reconcile_table_free(struct reconcile *r);
 
 #endif

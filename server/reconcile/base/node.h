@@ -91,8 +91,6 @@ struct rnode {
 };
 
 struct rnode *reconcile_node_find(const struct reconcile *r, int64_t id);
-struct rnode *reconcile_node_add(struct reconcile *r, struct rgroup *group, const struct node *row);
-void reconcile_node_set(struct reconcile *r, struct rnode *node, enum node_state state, enum health health);
 /* The node is looked at: with this haste, or soon. */
 void reconcile_node_look(struct reconcile *r, struct rnode *node, enum look look);
 void reconcile_node_dirty(struct reconcile *r, struct rnode *node);
@@ -101,7 +99,6 @@ void reconcile_node_later(struct reconcile *r, struct rnode *node);
 size_t reconcile_looks_waiting(const struct reconcile *r);
 /* At this time or before. */
 void reconcile_node_due(struct reconcile *r, struct rnode *node, int64_t at);
-void reconcile_node_remove(struct reconcile *r, struct rnode *node);
 bool reconcile_node_has_scheduler(const struct rnode *node);
 bool reconcile_node_is_out(const struct rnode *node);
 

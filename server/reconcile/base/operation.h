@@ -46,14 +46,10 @@ struct rop {
     struct rop_scratch scratch;
 };
 
-/* The operation of a node: known, poked to be looked at in this or the next turn, and forgotten.
- * fault: what it is for, of a repair (policy_repair_class); created_at: when it was stored. */
-struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int64_t id, enum operation_kind kind,
-                                    enum fault_class fault, int64_t created_at);
+/* The operation of a node is looked at in this or the next turn. */
+void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
 int reconcile_operation_class(enum operation_kind kind);
 /* For a call of its own, or for a mark of keep/hold.c: what comes back pokes it, and until then it sends nothing. */
 bool reconcile_operation_waits(const struct rnode *node);
-void reconcile_operation_poke(struct reconcile *r, struct rnode *node);
-void reconcile_operation_drop(struct reconcile *r, struct rnode *node);
 
 #endif

@@ -23,6 +23,7 @@
 #include "server/reconcile/cluster/change.h"
 #include "server/reconcile/world/recount.h"
 #include "server/reconcile/world/resync.h"
+#include "server/reconcile/world/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

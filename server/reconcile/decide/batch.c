@@ -13,6 +13,7 @@
 #include "server/reconcile/decide/decide.h"
 #include "server/reconcile/decide/incident.h"
 #include "server/reconcile/decide/undecided.h"
+#include "server/reconcile/world/table.h"
 
 #define DECIDE_NODES_MAX 1024 /* nodes looked at in a turn, of a burst: one commit for so many, within 0.1 s */
 #define DECIDE_LATER_MAX 64   /* the same for nodes that can wait, so that those that cannot never wait long */

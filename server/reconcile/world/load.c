@@ -19,6 +19,7 @@
 #include "server/reconcile/world/capacity.h"
 #include "server/reconcile/world/group_settings.h"
 #include "server/reconcile/world/recount.h"
+#include "server/reconcile/world/table.h"
 #include "server/reconcile/world/topology.h"
 
 #include <string.h>

@@ -19,6 +19,7 @@
 #include "server/reconcile/base/node.h"
 #include "server/reconcile/base/part.h"
 #include "server/reconcile/world/load.h"
+#include "server/reconcile/world/table.h"
 
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /*
- * The tables in memory: clusters, groups, nodes and their operations; who is out of service; who failed lately.
+ * What comes into the tables in memory and goes: clusters, groups, nodes and their operations; who is out of service.
  *
  * Everything here is a copy of what the store says, kept so that no verdict costs a look at the whole fleet. Counts
  * (in repair, failing lately, never ready) are kept up as things change, never by counting.
  */
+#include "server/reconcile/world/table.h"
 #include "base/map.h"
 #include "server/reconcile/base/address.h"
 #include "server/reconcile/base/call.h"
@@ -18,37 +19,6 @@
 #include "server/reconcile/world/capacity.h"
 #include "server/reconcile/world/recount.h"
 #include "server/reconcile/world/topology.h"
-
-struct rcluster *reconcile_cluster_find(const struct reconcile *r, int64_t id)
-{
-    for (struct rcluster *cluster = r->clusters; cluster != NULL; cluster = cluster->next)
-        if (cluster->id == id)
-            return cluster;
-    return NULL;
-}
-
-struct rgroup *reconcile_group_find(const struct reconcile *r, int64_t id)
-{
-    for (struct rgroup *group = r->groups; group != NULL; group = group->next)
-        if (group->id == id)
-            return group;
-    return NULL;
-}
-
-struct rnode *reconcile_node_find(const struct reconcile *r, int64_t id)
-{
-    return idmap_get(&r->nodes, id);
-}
-
-bool reconcile_node_has_scheduler(const struct rnode *node)
-{
-    return node->group->cluster->link != NULL && !node->group->off_scheduler;
-}
-
-bool reconcile_node_is_out(const struct rnode *node)
-{
-    return node->state == NODE_STATE_HELD || node->state == NODE_STATE_FAILED;
-}
 
 static void group_link(struct rgroup *group, struct rnode *node)
 {
@@ -131,40 +101,6 @@ void reconcile_node_set(struct reconcile *r, struct rnode *node, enum node_state
     reconcile_node_recount(node);
 }
 
-void reconcile_node_look(struct reconcile *r, struct rnode *node, enum look look)
-{
-    if (node->look >= look)
-        return;
-    node->look = (uint8_t)look;
-    idqueue_push(&r->looks[look], node->id);
-}
-
-void reconcile_node_dirty(struct reconcile *r, struct rnode *node)
-{
-    reconcile_node_look(r, node, LOOK_SOON);
-}
-
-size_t reconcile_looks_waiting(const struct reconcile *r)
-{
-    size_t count = 0;
-    for (int look = LOOK_NOT; look < LOOK_COUNT; look++)
-        count += r->looks[look].count;
-    return count;
-}
-
-void reconcile_node_later(struct reconcile *r, struct rnode *node)
-{
-    reconcile_node_look(r, node, LOOK_LATER);
-}
-
-void reconcile_node_due(struct reconcile *r, struct rnode *node, int64_t at)
-{
-    if (at <= 0 || (node->due_at > 0 && node->due_at <= at))
-        return;
-    node->due_at = at;
-    due_push(&r->due, at, DUE_NODE, node->id);
-}
-
 /* --- operations -------------------------------------------------------------------------------- */
 static void count_repair(struct rgroup *group, const struct rop *op, int64_t by)
 {
@@ -194,24 +130,6 @@ struct rop *reconcile_operation_add(struct reconcile *r, struct rnode *node, int
     return op;
 }
 
-int reconcile_operation_class(enum operation_kind kind)
-{
-    return kind == OPERATION_KIND_LAUNCH ? 1 : 0;
-}
-
-bool reconcile_operation_waits(const struct rnode *node)
-{
-    return (node->op->in_flight && node->op->result == NULL) || node->hold_call;
-}
-
-void reconcile_operation_poke(struct reconcile *r, struct rnode *node)
-{
-    if (node->op == NULL || node->op->ready || reconcile_operation_waits(node))
-        return;
-    node->op->ready = true;
-    idqueue_push(&r->ready[reconcile_operation_class(node->op->kind)], node->id);
-}
-
 void reconcile_operation_drop(struct reconcile *r, struct rnode *node)
 {
     struct rop *op = TAKE(node->op);
@@ -224,79 +142,6 @@ void reconcile_operation_drop(struct reconcile *r, struct rnode *node)
     reconcile_call_free(op->result);
     free(op);
     reconcile_node_recount(node);
-}
-
-/* --- groups ------------------------------------------------------------------------------------ */
-void reconcile_group_look(struct reconcile *r, struct rgroup *group, int max)
-{
-    int looked = 0;
-    for (struct rnode *node = group->out; node != NULL && (max == 0 || looked < max); node = node->out_next)
-        if (node->state == NODE_STATE_HELD && node->op == NULL) {
-            reconcile_node_later(r, node);
-            looked++;
-        }
-}
-
-void reconcile_group_look_unwell(struct reconcile *r, struct rgroup *group)
-{
-    int64_t left = group->unwell;
-    for (struct rnode *node = group->first; node != NULL && left > 0; node = node->group_next)
-        if (node->tally.unwell) {
-            reconcile_node_later(r, node);
-            left--;
-        }
-}
-
-static void failing_push(struct rgroup *group, int64_t at, int64_t node_id)
-{
-    if (group->failing_tail == group->failing_capacity && group->failing_head > 0) {
-        for (size_t i = group->failing_head; i < group->failing_tail; i++)
-            group->failing[i - group->failing_head] = group->failing[i];
-        group->failing_tail -= group->failing_head;
-        group->failing_head = 0;
-    }
-    if (group->failing_tail == group->failing_capacity) {
-        group->failing_capacity = group->failing_capacity == 0 ? 16 : group->failing_capacity * 2;
-        group->failing = own_realloc(group->failing, group->failing_capacity, sizeof(*group->failing));
-    }
-    group->failing[group->failing_tail++] = (struct failing){at, node_id};
-}
-
-void reconcile_group_breaker(struct reconcile *r, struct rgroup *group, int64_t opened_at)
-{
-    r->stats.open_breakers += (opened_at > 0) - (group->breaker_opened_at > 0);
-    group->breaker_opened_at = opened_at;
-    if (opened_at == 0)
-        reconcile_group_look(r, group, 0);
-}
-
-int64_t reconcile_group_counted_since(const struct rgroup *group, int64_t now)
-{
-    return policy_breaker_since(&group->settings.policy, now, group->row.breaker_closed_at);
-}
-
-void reconcile_group_failing(struct reconcile *r, struct rnode *node, int64_t at)
-{
-    struct rgroup *group = node->group;
-    if (at <= node->failing_at || at <= reconcile_group_counted_since(group, reconcile_now(r)))
-        return;
-    if (node->failing_at == 0)
-        group->failed_recently++;
-    node->failing_at = at;
-    failing_push(group, at, node->id);
-}
-
-void reconcile_group_expire(struct reconcile *r, struct rgroup *group, int64_t now)
-{
-    int64_t since = reconcile_group_counted_since(group, now);
-    while (group->failing_head < group->failing_tail && group->failing[group->failing_head].at <= since) {
-        struct failing entry = group->failing[group->failing_head++];
-        struct rnode *node = reconcile_node_find(r, entry.node_id);
-        if (node != NULL && node->failing_at == entry.at) {
-            node->failing_at = 0;
-            group->failed_recently--;
-        }
-    }
 }
 
 /* --- the end of things ------------------------------------------------------------------------- */
