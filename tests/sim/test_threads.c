@@ -296,16 +296,24 @@ static void one_that_hangs_takes_no_more_than_its_share(void **state)
     stop_all();
 }
 
+/* Of NODES nodes, under the first scheduler or under none. */
+static struct cluster create_cluster(enum orchestrator orchestrator)
+{
+    struct service_group_spec group = {
+        .name = "gpu", .instance_type = "test", .provider = "fake", .instance_count = NODES};
+    const struct service_cluster_spec spec = {
+        .name = SIM_CLUSTER, .orchestrator = orchestrator, .groups = &group, .group_count = 1};
+    struct cluster cluster;
+    struct problem problem = {0};
+    if (service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem) != 0)
+        fail_msg("%s", problem.detail);
+    return cluster;
+}
+
 static void repairs_run_on_threads(void **state)
 {
     (void)state;
     start();
-    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "fake"};
-    group.instance_count = NODES;
-    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .groups = &group, .group_count = 1};
-    spec.orchestrator = ORCHESTRATOR_SLURM;
-    struct cluster cluster;
-    struct problem problem = {0};
     pthread_mutex_lock(&live.backends);
     for (int i = 1; i <= NODES; i++) {
         char name[NODE_NAME_MAX_BYTES];
@@ -313,7 +321,7 @@ static void repairs_run_on_threads(void **state)
         fake_scheduler_add(&live.sim.scheduler, name);
     }
     pthread_mutex_unlock(&live.backends);
-    assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    (void)create_cluster(ORCHESTRATOR_SLURM);
     wait_for(NODES, 0);
     report("gpu-1");
     report("gpu-2");
@@ -330,14 +338,9 @@ static void an_operation_has_one_call_at_a_time(void **state)
 {
     (void)state;
     start();
-    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "fake"};
-    group.instance_count = NODES;
-    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .groups = &group, .group_count = 1};
-    spec.orchestrator = ORCHESTRATOR_NONE;
-    struct cluster cluster;
     struct problem problem = {0};
     struct reconcile_stats stats;
-    assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    struct cluster cluster = create_cluster(ORCHESTRATOR_NONE);
     wait_for(NODES, 0);
     pthread_mutex_lock(&live.backends); /* no call is answered before the loop has had turns for more of them */
     assert_int_equal(service_cluster_delete(&live.sim.service, &sim_admin, SIM_CLUSTER, &cluster, &problem), 0);
@@ -364,13 +367,7 @@ static void it_stops_in_the_middle(void **state)
 {
     (void)state;
     start();
-    struct service_group_spec group = {.name = "gpu", .instance_type = "test", .provider = "fake"};
-    group.instance_count = NODES;
-    struct service_cluster_spec spec = {.name = SIM_CLUSTER, .groups = &group, .group_count = 1};
-    spec.orchestrator = ORCHESTRATOR_NONE;
-    struct cluster cluster;
-    struct problem problem = {0};
-    assert_int_equal(service_cluster_create(&live.sim.service, &sim_admin, &spec, &cluster, &problem), 0);
+    (void)create_cluster(ORCHESTRATOR_NONE);
     stop_all();
 }
 
