@@ -3,23 +3,15 @@
 
 ENUM_DEFINE(orchestrator, ORCHESTRATOR_LIST)
 
-static const struct {
-    const char *title;
-    bool has_roles;
-} orchestrators[] = {
-#define X(SYMBOL, text, title, has_roles) {title, has_roles},
+static const char *const titles[] = {
+#define X(SYMBOL, text, title) title,
     ORCHESTRATOR_LIST(X)
 #undef X
 };
 
 const char *orchestrator_title(enum orchestrator orchestrator)
 {
-    return orchestrators[orchestrator].title;
-}
-
-bool orchestrator_has_roles(enum orchestrator orchestrator)
-{
-    return orchestrators[orchestrator].has_roles;
+    return titles[orchestrator];
 }
 
 ENUM_DEFINE(scheduler_state, SCHEDULER_STATE_LIST)

@@ -23,12 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kinds of schedulers: as the API and hpd's configuration write them, as people do, and whether groups have roles there (SlurmConfig:
- * controller, login, compute, in partitions). Nothing else asks for a kind. */
-#define ORCHESTRATOR_LIST(X)                         \
-    X(SLURM, "slurm", "Slurm", true)                 \
-    X(KUBERNETES, "kubernetes", "Kubernetes", false) \
-    X(NONE, "none", "none", false) /* nodes without a scheduler: drain and resume are no-ops */
+/* The kinds of schedulers: as the API and hpd's configuration write them, and as people do. Nothing else asks for a kind. */
+#define ORCHESTRATOR_LIST(X)                  \
+    X(SLURM, "slurm", "Slurm")                \
+    X(KUBERNETES, "kubernetes", "Kubernetes") \
+    X(NONE, "none", "none") /* nodes without a scheduler: drain and resume are no-ops */
 enum orchestrator {
 #define X(SYMBOL, ...) ORCHESTRATOR_##SYMBOL,
     ORCHESTRATOR_LIST(X)
@@ -36,7 +35,6 @@ enum orchestrator {
 };
 ENUM_DECLARE(orchestrator);
 const char *orchestrator_title(enum orchestrator orchestrator);
-bool orchestrator_has_roles(enum orchestrator orchestrator);
 
 /* How the scheduler was when it was last looked at. */
 #define SCHEDULER_STATE_LIST(X) \

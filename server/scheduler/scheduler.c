@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "model/role_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct scheduler_driver scheduler_driver_make(const struct scheduler_ops *ops, s
         (ops->budgets == NULL || ops->budgets->end != NULL) && (ops->machines == NULL || ops->machines->gone != NULL) &&
         (ops->faults == NULL || ops->faults->show != NULL) && (ops->reboots == NULL || ops->reboots->reboot != NULL) &&
         (ops->labels == NULL || ops->labels->keep != NULL) &&
+        (ops->roles == NULL || (ops->roles->name != NULL && ops->roles->parse != NULL)) &&
         (ops->training == NULL || workload_ops_are_whole(ops->training));
     if (!required || !requests || !jobs || !others)
         abort(); /* ours: a backend with a part missing */

@@ -242,7 +242,8 @@ struct scheduler_labels_ops {
     int (*keep)(struct scheduler *s, struct scheduler_labels *labels, char *ret_error);
 };
 
-struct workload_ops; /* workload.h */
+struct workload_ops;     /* workload.h */
+struct role_file_format; /* model/role_file.h */
 
 struct scheduler_ops {
     const char *name;   /* its kind: "slurm" */
@@ -284,7 +285,8 @@ struct scheduler_ops {
     const struct scheduler_faults_ops *faults;
     const struct scheduler_reboots_ops *reboots;
     const struct scheduler_labels_ops *labels;
-    const struct workload_ops *training; /* its training jobs; a table of its own */
+    const struct role_file_format *roles; /* groups have roles there, and this file says them */
+    const struct workload_ops *training;  /* its training jobs; a table of its own */
 };
 
 struct scheduler_driver {

@@ -51,6 +51,7 @@ void reconcile_links_make(struct reconcile *r)
         link->shown = service_scheduler_new(from->name, from->driver.ops->name);
         service_scheduler_set_arn(link->shown, from->arn);
         service_scheduler_set_labels(link->shown, from->driver.ops->labels != NULL);
+        service_scheduler_set_role_file(link->shown, from->driver.ops->roles);
         service_scheduler_set_resume_command(link->shown, from->driver.ops->resume_command);
         s->schedulers[s->scheduler_count++] = link->shown;
         if (link->job_snapshot_interval_ms == 0)

@@ -32,6 +32,7 @@
 #include "server/scheduler/slurm/quarantine.h"
 #include "server/scheduler/slurm/reboot.h"
 #include "server/scheduler/slurm/rest.h"
+#include "server/scheduler/slurm/role_file.h"
 #include "server/scheduler/slurm/topology.h"
 
 #include <ctype.h>
@@ -331,6 +332,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
         .quarantine = &quarantine,
         .configuration = &configuration,
         .reboots = &reboots,
+        .roles = &slurm_role_file,
     };
     if (options->timeout_ms <= 0)
         return STATUS_INVALID;

@@ -1,6 +1,6 @@
 /*
- * provisioning_parameters.json beside the lifecycle scripts: looked for where a request describes groups that have roles, in the
- * directories (file:///) that their SourceS3Uri name, as this machine has them. An https address is the agents' to read, so there
+ * The file that says what groups are to their scheduler: looked for where a request describes groups of a scheduler that has such files,
+ * in the directories (file:///) that their SourceS3Uri name, as this machine has them. An https address is the agents' to read, so there
  * it is not looked for.
  *
  * The file counts in the lifecycle path of the group that it calls the controller. What it says goes into the specs of the
@@ -9,6 +9,7 @@
 #include "server/service/cluster/provisioning.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/private.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -20,9 +21,6 @@
 
 #define DIRECTORY_PREFIX "file://"
 #define ADDRESS_PREFIX "https://"
-#define BOTH                                                                                                       \
-    "The LifeCycleConfig cannot include both a SLURM Orchestrator Config and a provisioning_parameters.json file " \
-    "simultaneously."
 
 /* A group of the cluster, as it will be. */
 struct party {
@@ -34,6 +32,7 @@ struct party {
 
 struct finding {
     const struct provisioning_request *request;
+    const struct role_file_format *format; /* NULL: the scheduler has no such file */
     struct problem *problem;
     struct db_tx *tx;
     struct cluster cluster;
@@ -41,7 +40,7 @@ struct finding {
     struct party *parties;
     size_t count;
     const struct party *where; /* the first of the groups in whose path the file counts */
-    struct provisioning_file file;
+    struct role_file file;
 };
 
 /* --- the groups as they will be ----------------------------------------------------------------- */
@@ -135,7 +134,7 @@ __attribute__((format(printf, 4, 5))) static int refuse(const struct finding *f,
     autofree char *why = own_vprintf(fmt, ap);
     va_end(ap);
     return problem_say(f->problem, status, PROBLEM_INVALID_VALUE,
-                       PROVISIONING_FILE " in %.200s, the lifecycle path of the group \"%s\": %s.", party->directory,
+                       "%s in %.200s, the lifecycle path of the group \"%s\": %s.", f->format->name, party->directory,
                        party->name, why);
 }
 
@@ -148,21 +147,21 @@ static bool was_read(const struct finding *f, const struct party *party)
 }
 
 /* NOT_FOUND: there is none. */
-static int read_file(const struct finding *f, const struct party *party, struct provisioning_file *ret_file)
+static int read_file(const struct finding *f, const struct party *party, struct role_file *ret_file)
 {
-    autofree char *path = own_printf("%s/" PROVISIONING_FILE, party->directory), *text = NULL;
-    char error[PROVISIONING_ERROR_MAX];
+    autofree char *path = own_printf("%s/%s", party->directory, f->format->name), *text = NULL;
+    char error[ROLE_FILE_ERROR_MAX];
     size_t len = 0;
-    int status = file_read_plain(path, PROVISIONING_BYTES_MAX, &text, &len);
+    int status = file_read_plain(path, ROLE_FILE_BYTES_MAX, &text, &len);
     if (status == STATUS_NOT_FOUND)
         return status;
     if (status == STATUS_INVALID)
         return refuse(f, party, STATUS_INVALID, "it is a link, or no file");
     if (status == STATUS_TOO_LARGE)
-        return refuse(f, party, STATUS_INVALID, "it has more than %d bytes", PROVISIONING_BYTES_MAX);
+        return refuse(f, party, STATUS_INVALID, "it has more than %d bytes", ROLE_FILE_BYTES_MAX);
     if (status != 0)
         return refuse(f, party, STATUS_INVALID, "hpd cannot read it");
-    if (provisioning_file_parse(text, len, ret_file, error) != 0)
+    if (f->format->parse(text, len, ret_file, error) != 0)
         return refuse(f, party, STATUS_INVALID, "%s", error);
     return 0;
 }
@@ -171,7 +170,7 @@ static int find_file(struct finding *f)
 {
     for (size_t i = 0; i < f->count; i++) {
         const struct party *party = &f->parties[i];
-        struct provisioning_file file;
+        struct role_file file;
         if (party->directory == NULL || was_read(f, party))
             continue;
         int status = read_file(f, party, &file);
@@ -208,7 +207,7 @@ static int check_file(const struct finding *f)
     if (f->where == NULL)
         return 0;
     if (f->has_strategy || has_config(f))
-        return problem_say(f->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, BOTH);
+        return problem_say(f->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "%s", f->format->both);
     if (f->file.login[0] != '\0' && party_of(f, f->file.login) == NULL)
         return refuse(f, f->where, STATUS_INVALID, "login_group is \"%s\", and the cluster has no such group",
                       f->file.login);
@@ -223,7 +222,7 @@ static int check_file(const struct finding *f)
 /* --- what it comes to --------------------------------------------------------------------------- */
 
 /* What the file says of a group, as if it had been asked for. Nothing of one that it does not name, which a merge does not bring back. */
-static struct slurm_spec slurm_of(const struct provisioning_file *file, const char *group)
+static struct slurm_spec slurm_of(const struct role_file *file, const char *group)
 {
     struct slurm_spec slurm = {.given = true};
     if (text_equal(group, file->controller))
@@ -260,9 +259,10 @@ static void say_missing(const struct finding *f, char told[SENTENCE_MAX_BYTES])
     for (size_t i = 0; i < f->count; i++) {
         const struct party *party = &f->parties[i];
         if (party->spec.slurm_by_file.given) {
-            say_cut(told, SENTENCE_MAX_BYTES,
-                    PROVISIONING_FILE " is not in the lifecycle path of the controller group any more; what it said of "
-                                      "the groups stays");
+            say_cut(
+                told, SENTENCE_MAX_BYTES,
+                "%s is not in the lifecycle path of the controller group any more; what it said of the groups stays",
+                f->format->name);
             return;
         }
         in = in == NULL && party->directory != NULL ? party : in;
@@ -272,31 +272,26 @@ static void say_missing(const struct finding *f, char told[SENTENCE_MAX_BYTES])
         return;
     if (in != NULL)
         say_cut(told, SENTENCE_MAX_BYTES,
-                PROVISIONING_FILE
-                " was not found in %.200s, the lifecycle path of the group %s, on hpd's machine; where "
-                "hpd writes Slurm's nodes, all groups compute, each in a partition called as its "
-                "instance type",
-                in->directory, in->name);
+                "%s was not found in %.200s, the lifecycle path of the group %s, on hpd's machine; %s", f->format->name,
+                in->directory, in->name, f->format->absent);
     else
         say_cut(told, SENTENCE_MAX_BYTES,
-                PROVISIONING_FILE " was not looked for: the lifecycle path of the group %s is an address, which agents "
-                                  "read and hpd does not; SlurmConfig says what groups are to Slurm",
-                away->name);
+                "%s was not looked for: the lifecycle path of the group %s is an address, which agents read and hpd "
+                "does not; %s",
+                f->format->name, away->name, f->format->other);
 }
 
 static void say_found(const struct finding *f, struct provisioned *provisioned)
 {
-    const struct provisioning_file *file = &f->file;
+    const struct role_file *file = &f->file;
     say_cut(provisioned->told, sizeof(provisioned->told),
-            PROVISIONING_FILE " was found in %.200s, the lifecycle path of the controller group %s: %s%s%s%zu worker "
-                              "group%s",
-            f->where->directory, file->controller, file->login[0] == '\0' ? "" : "the login group ", file->login,
-            file->login[0] == '\0' ? "" : " and ", file->count, text_plural((int64_t)file->count));
+            "%s was found in %.200s, the lifecycle path of the controller group %s: %s%s%s%zu worker group%s",
+            f->format->name, f->where->directory, file->controller, file->login[0] == '\0' ? "" : "the login group ",
+            file->login, file->login[0] == '\0' ? "" : " and ", file->count, text_plural((int64_t)file->count));
     if (file->ignored[0] != '\0')
         say_cut(provisioned->warned, sizeof(provisioned->warned),
-                "Of " PROVISIONING_FILE " this has no effect here, file systems and further controllers being none of "
-                "Holdfast's: %s",
-                file->ignored);
+                "Of %s this has no effect here, file systems and further controllers being none of Holdfast's: %s",
+                f->format->name, file->ignored);
 }
 
 static void provide(const struct finding *f, struct provisioned *provisioned)
@@ -315,7 +310,7 @@ static void provide(const struct finding *f, struct provisioned *provisioned)
     }
     if (f->where != NULL)
         say_found(f, provisioned);
-    else if (!has_config(f))
+    else if (f->format != NULL && !has_config(f))
         say_missing(f, provisioned->told);
 }
 
@@ -337,8 +332,8 @@ int provisioning_find(struct service *s, const struct provisioning_request *requ
     int status = 0;
     if (request->cluster != NULL && request->group_count > 0)
         status = service_read(s, read_stored, &f, f.problem);
-    bool has_roles = orchestrator_has_roles(f.cluster.orchestrator); /* which the file says */
-    if (status == 0 && has_roles && request->group_count > 0) {
+    f.format = service_scheduler_role_file(s, f.cluster.orchestrator);
+    if (status == 0 && f.format != NULL && request->group_count > 0) {
         take_request(&f);
         status = find_file(&f);
         if (status == 0)

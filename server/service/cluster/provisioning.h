@@ -1,33 +1,12 @@
 /*
- * provisioning_parameters.json, HyperPod's older way to say what the groups of a cluster are to Slurm: a file beside the lifecycle
- * scripts of the controller group. provisioning_file.c reads its text, and is pure; provisioning.c finds it and puts what it says
- * into the groups' specs, where it counts where nothing is asked for.
+ * A file beside the lifecycle scripts of the controller group that says what the groups of a cluster are to its scheduler
+ * (model/role_file.h): found, and put into the groups' specs, where it counts where nothing is asked for.
  */
 #ifndef HOLDFAST_SERVER_SERVICE_PROVISIONING_H
 #define HOLDFAST_SERVER_SERVICE_PROVISIONING_H
 
 #include "server/service/cluster/cluster.h"
 #include "server/service/service.h"
-
-#define PROVISIONING_FILE "provisioning_parameters.json"
-#define PROVISIONING_BYTES_MAX 65536
-#define PROVISIONING_WORKERS_MAX 100 /* as many groups as a cluster may have */
-#define PROVISIONING_ERROR_MAX 384
-#define PROVISIONING_IGNORED_MAX 384
-
-struct provisioning_worker {
-    char group[NAME_MAX_BYTES], partition[NAME_MAX_BYTES];
-};
-struct provisioning_file {
-    char controller[NAME_MAX_BYTES], login[NAME_MAX_BYTES]; /* groups; login "": none */
-    struct provisioning_worker workers[PROVISIONING_WORKERS_MAX];
-    size_t count;
-    char ignored[PROVISIONING_IGNORED_MAX]; /* members without effect here, "fsx_dns_name, fsx_mountname"; "": none */
-};
-
-/* INVALID or TOO_LARGE, and a sentence that names the line or the member. */
-int provisioning_file_parse(const char *data, size_t len, struct provisioning_file *ret_file,
-                            char ret_error[PROVISIONING_ERROR_MAX]);
 
 /* The groups that a request describes, with what the file says in their specs, and what is to be told of it. */
 struct provisioned {

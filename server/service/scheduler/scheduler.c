@@ -13,6 +13,7 @@ struct service_scheduler {
     pthread_mutex_t mutex;
     const char *resume_command, *arn; /* set before it is shown to anybody … */
     bool has_labels;                  /* … likewise */
+    const struct role_file_format *role_file;
     struct service_scheduler_status status;
     struct job_snapshot *snapshot; /* NULL: there is none to be shown */
     char why[SERVICE_SCHEDULER_ERROR_MAX];
@@ -56,6 +57,19 @@ void service_scheduler_set_labels(struct service_scheduler *scheduler, bool has_
 bool service_scheduler_has_labels(const struct service_scheduler *scheduler)
 {
     return scheduler != NULL && scheduler->has_labels;
+}
+
+void service_scheduler_set_role_file(struct service_scheduler *scheduler, const struct role_file_format *format)
+{
+    scheduler->role_file = format;
+}
+
+const struct role_file_format *service_scheduler_role_file(const struct service *s, enum orchestrator kind)
+{
+    for (size_t i = 0; i < s->scheduler_count; i++)
+        if (text_equal(service_scheduler_kind(s->schedulers[i]), orchestrator_text(kind)))
+            return s->schedulers[i]->role_file;
+    return NULL;
 }
 
 void service_scheduler_set_arn(struct service_scheduler *scheduler, const char *arn)

@@ -6,6 +6,7 @@
 #include "model/job.h"
 #include "model/limits.h"
 #include "model/model.h"
+#include "model/role_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,6 +42,10 @@ const char *service_scheduler_resume_command(const struct service_scheduler *sch
 /* Its nodes carry labels and taints; false for NULL. */
 void service_scheduler_set_labels(struct service_scheduler *scheduler, bool has_labels);
 bool service_scheduler_has_labels(const struct service_scheduler *scheduler);
+/* What its groups are to it may stand in a file of this format; NULL: not. */
+void service_scheduler_set_role_file(struct service_scheduler *scheduler, const struct role_file_format *format);
+/* That of the schedulers of this kind. */
+const struct role_file_format *service_scheduler_role_file(const struct service *s, enum orchestrator kind);
 /* By which clusters of the AWS API name it: an EKS cluster's. Stays as long as hpd runs; NULL or "": it has none. */
 void service_scheduler_set_arn(struct service_scheduler *scheduler, const char *arn);
 const char *service_scheduler_arn(const struct service_scheduler *scheduler); /* ""; also for NULL */

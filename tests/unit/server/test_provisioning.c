@@ -3,7 +3,9 @@
 #include "change_world.h"
 
 #include "base/file.h"
+#include "server/scheduler/slurm/role_file.h"
 #include "server/service/cluster/provisioning.h"
+#include "server/service/scheduler/scheduler.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,9 +25,9 @@ static void test_a_whole_file_is_read(void **state)
         ",\n\"login_group\":\"API\",\"worker_groups\":[{\"instance_group_name\":\"gpu\",\"partition_name\":"
         "\"train\"},{\"instance_group_name\":\"cpu\",\"partition_name\":\"ml.c5_large-1\"}],\"fsx_dns_name\":\"fs\","
         "\"slurm_configurations\":{\"slurm_sns_arn\":\"x\"},\"a\\u001bb\":1}";
-    struct provisioning_file p;
-    char why[PROVISIONING_ERROR_MAX];
-    assert_int_equal(provisioning_file_parse(text, strlen(text), &p, why), 0);
+    struct role_file p;
+    char why[ROLE_FILE_ERROR_MAX];
+    assert_int_equal(slurm_role_file.parse(text, strlen(text), &p, why), 0);
     assert_string_equal(p.controller, "head");
     assert_string_equal(p.login, "API");
     assert_int_equal(p.count, 2);
@@ -64,9 +66,9 @@ static void test_what_is_wrong_is_named(void **state)
         {HEAD ",\"login_group\":\"head\",\"worker_groups\":[]}", "login_group is \"head\""},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        struct provisioning_file p;
-        char why[PROVISIONING_ERROR_MAX] = "";
-        assert_int_equal(provisioning_file_parse(table[i].text, strlen(table[i].text), &p, why), STATUS_INVALID);
+        struct role_file p;
+        char why[ROLE_FILE_ERROR_MAX] = "";
+        assert_int_equal(slurm_role_file.parse(table[i].text, strlen(table[i].text), &p, why), STATUS_INVALID);
         if (strstr(why, table[i].says) == NULL)
             fail_msg("\"%s\" does not say %s", why, table[i].says);
     }
@@ -80,12 +82,15 @@ static int open_world(void **state)
     char name[] = "/tmp/provisioning-XXXXXX";
     directory = own_strdup(mkdtemp(name));
     world_open(&world, DB_INLINE);
+    world.service.schedulers[world.service.scheduler_count++] = service_scheduler_new("", "slurm");
+    service_scheduler_set_role_file(world.service.schedulers[0], &slurm_role_file);
     return 0;
 }
 
 static int close_world(void **state)
 {
     (void)state;
+    service_scheduler_free(world.service.schedulers[0]);
     world_close(&world);
     assert_int_equal(file_remove_tree(directory), 0);
     free(TAKE(directory));
@@ -94,7 +99,7 @@ static int close_world(void **state)
 
 static void put_file(const char *text)
 {
-    autofree char *path = own_printf("%s/" PROVISIONING_FILE, directory);
+    autofree char *path = own_printf("%s/%s", directory, slurm_role_file.name);
     if (text == NULL)
         assert_int_equal(unlink(path), 0);
     else
@@ -240,8 +245,8 @@ static void test_a_wrong_file_is_refused_and_told(void **state)
 static void test_what_is_no_file_is_not_read(void **state)
 {
     (void)state;
-    autofree char *path = own_printf("%s/" PROVISIONING_FILE, directory),
-                  *big = own_calloc(PROVISIONING_BYTES_MAX + 2, 1);
+    autofree char *path = own_printf("%s/%s", directory, slurm_role_file.name),
+                  *big = own_calloc(ROLE_FILE_BYTES_MAX + 2, 1);
     assert_int_equal(symlink("/etc/hostname", path), 0);
     assert_int_equal(create_beside(""), STATUS_INVALID);
     assert_says("it is a link, or no file");
@@ -250,7 +255,7 @@ static void test_what_is_no_file_is_not_read(void **state)
     assert_int_equal(create_beside(""), STATUS_INVALID);
     assert_says("it is a link, or no file");
     assert_int_equal(unlink(path), 0);
-    memset(big, ' ', PROVISIONING_BYTES_MAX + 1);
+    memset(big, ' ', ROLE_FILE_BYTES_MAX + 1);
     put_file(big);
     assert_int_equal(create_beside(""), STATUS_INVALID);
     assert_says("it has more than 65536 bytes");
@@ -283,6 +288,17 @@ static void test_what_has_no_effect_is_told(void **state)
     assert_told("fsx_dns_name");
 }
 
+/* Whose scheduler's driver has no such file. */
+static void test_without_such_a_file_none_is_looked_for(void **state)
+{
+    (void)state;
+    service_scheduler_set_role_file(world.service.schedulers[0], NULL);
+    put_file("what is no file of roles");
+    assert_int_equal(create_beside(""), 0);
+    assert_int_equal(world_events(&world, EVENT_KIND_SCHEDULER_DESIRED, NULL), 0);
+    assert_group("head", SLURM_ROLE_COMPUTE, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_counts_in_the_controller_groups_path_alone, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_an_address_is_not_looked_at, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_what_has_no_effect_is_told, open_world, close_world),
+        cmocka_unit_test_setup_teardown(test_without_such_a_file_none_is_looked_for, open_world, close_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

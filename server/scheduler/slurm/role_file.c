@@ -1,9 +1,9 @@
 /*
- * The file as HyperPod's own scripts read it: version 1.0.0, Slurm, one controller group, at most one login group, worker groups with
+ * provisioning_parameters.json, HyperPod's older way to say what the groups of a cluster are to Slurm, as its own scripts read it: version 1.0.0, Slurm, one controller group, at most one login group, worker groups with
  * a partition each. File systems and several controllers are none of Holdfast's; those members, and any that it does not know, are
  * named for whoever tells people.
  */
-#include "server/service/cluster/provisioning.h"
+#include "server/scheduler/slurm/role_file.h"
 
 #include "base/json.h"
 #include "base/status.h"
@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(char *ret_error, const c
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(ret_error, PROVISIONING_ERROR_MAX, fmt, ap);
+    vsnprintf(ret_error, ROLE_FILE_ERROR_MAX, fmt, ap);
     va_end(ap);
     return STATUS_INVALID;
 }
@@ -68,10 +68,10 @@ static void set_aside(json_t *object, const struct json_field *fields, size_t co
         text_printf(&names, "%s%s", names.len > 0 ? ", " : "", shown);
         json_object_del(object, name);
     }
-    text_copy_cut(ignored, PROVISIONING_IGNORED_MAX, text_get(&names));
+    text_copy_cut(ignored, ROLE_FILE_IGNORED_MAX, text_get(&names));
 }
 
-static int read_worker(json_t *json, size_t at, struct provisioning_worker *worker, char *ret_error)
+static int read_worker(json_t *json, size_t at, struct role_file_worker *worker, char *ret_error)
 {
     char error[JSON_ERROR_MAX];
     const struct json_field fields[] = {
@@ -98,7 +98,7 @@ static int read_worker(json_t *json, size_t at, struct provisioning_worker *work
 }
 
 /* A group is one thing, once. */
-static int check_once(const struct provisioning_file *p, char *ret_error)
+static int check_once(const struct role_file *p, char *ret_error)
 {
     if (text_equal(p->login, p->controller))
         return refuse(ret_error, "login_group is \"%s\", which is the controller_group", p->login);
@@ -113,7 +113,7 @@ static int check_once(const struct provisioning_file *p, char *ret_error)
     return 0;
 }
 
-static int read_file(json_t *json, struct provisioning_file *p, char *ret_error)
+static int read_file(json_t *json, struct role_file *p, char *ret_error)
 {
     char version[NAME_MAX_BYTES], manager[NAME_MAX_BYTES], error[JSON_ERROR_MAX];
     json_t *workers = NULL;
@@ -150,7 +150,7 @@ static int read_file(json_t *json, struct provisioning_file *p, char *ret_error)
          .required = true,
          .target = &workers,
          .min = 0,
-         .max = PROVISIONING_WORKERS_MAX},
+         .max = ROLE_FILE_WORKERS_MAX},
     };
     if (!json_is_object(json))
         return refuse(ret_error, "it must be a JSON object");
@@ -165,19 +165,27 @@ static int read_file(json_t *json, struct provisioning_file *p, char *ret_error)
     return check_once(p, ret_error);
 }
 
-int provisioning_file_parse(const char *data, size_t len, struct provisioning_file *ret_file,
-                            char ret_error[PROVISIONING_ERROR_MAX])
+static int parse(const char *data, size_t len, struct role_file *ret_file, char ret_error[ROLE_FILE_ERROR_MAX])
 {
-    struct provisioning_file provisioning = {0};
+    struct role_file file = {0};
     char error[JSON_ERROR_MAX];
     auto_json json_t *json = NULL;
-    int status = json_parse(data, len, PROVISIONING_BYTES_MAX, &json, error);
+    int status = json_parse(data, len, ROLE_FILE_BYTES_MAX, &json, error);
     if (status != 0) {
         refuse(ret_error, "%s", error);
         return status;
     }
-    status = read_file(json, &provisioning, ret_error);
+    status = read_file(json, &file, ret_error);
     if (status == 0)
-        *ret_file = provisioning;
+        *ret_file = file;
     return status;
 }
+
+const struct role_file_format slurm_role_file = {
+    .name = "provisioning_parameters.json",
+    .both =
+        "The LifeCycleConfig cannot include both a SLURM Orchestrator Config and a provisioning_parameters.json file "
+        "simultaneously.",
+    .absent = "where hpd writes Slurm's nodes, all groups compute, each in a partition called as its instance type",
+    .other = "SlurmConfig says what groups are to Slurm",
+    .parse = parse};
