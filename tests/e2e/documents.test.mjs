@@ -2,12 +2,12 @@
 // pretend machines, or stands in NOT_RUN with the reason. Those of our programs that are not run are read by the program all the same, and so are the
 // command lines inside sentences: the verb and its options exist, and there are not too many arguments. What only reads is run.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { blocksOf, commands, inline, markdown, pages, read } from './lib/documents.mjs';
+import { blocksOf, commands, inline, markdown, pages, read, typeIn } from './lib/documents.mjs';
 import { PYTHON } from './lib/hprun.mjs';
 import { Local } from './lib/local.mjs';
 import { hpctlPath, hpdPath, root } from './lib/programs.mjs';
@@ -19,7 +19,7 @@ const NOT_RUN = [
   ['docs/coming-from-hyperpod.md', 'export', 'sets a variable for a client of HyperPod: slurm/sdk.test.mjs'],
   ['docs/clusters.md', 'export', 'sets variables for a client of HyperPod: slurm/sdk.test.mjs'],
   ['docs/clusters.md', 'node -e', 'a client of HyperPod: slurm/sdk.test.mjs'],
-  ['docs/install-kubernetes.md', '', 'needs a Kubernetes: kubernetes/daemonset.test.mjs'],
+  ['docs/install-kubernetes.md', '', 'needs a Kubernetes: kubernetes/documents.test.mjs types them there'],
   ['docs/install-slurm.md', 'make', 'install.test.mjs and package.test.mjs install'],
   ['docs/install-slurm.md', 'sudo', 'install.test.mjs and package.test.mjs install'],
   ['docs/monitoring.md', 'promtool', 'monitoring.test.mjs checks the rules with promtool'],
@@ -149,16 +149,8 @@ function room(file) {
 
 const instead = (file, text) => INSTEAD.filter(([document]) => document === file).reduce((all, [, from, to]) => all.replaceAll(from, to), text);
 
-// {code, line, said}: the document's commands in one shell; line is the last one that began.
-function type(file, lines, more) {
-  const script = ["set -e -o pipefail; trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT", ...lines.map(({ line, text }) => `echo "@@ ${line}"\n${instead(file, text)}`)].join('\n');
-  return new Promise((done) => {
-    const child = spawn('bash', ['-c', script], { cwd: room(file), env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    for (const from of [child.stdout, child.stderr]) from.on('data', (data) => (said += data));
-    child.on('exit', (code) => done({ code, line: [...said.matchAll(/^@@ (\d+)$/gm)].at(-1)?.[1], said }));
-  });
-}
+// The document's commands in one shell.
+const type = (file, lines, more) => typeIn(lines.map(({ line, text }) => ({ line, text: instead(file, text) })), room(file), { ...env, ...more });
 
 for (const file of documents.filter((one) => shell(one).some(({ text }) => !reason(one, text)))) {
   test(`the commands of ${file} work as they are typed`, { timeout: 300000 }, async () => {

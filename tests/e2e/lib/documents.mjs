@@ -1,4 +1,5 @@
 // What the documents tell people to type: code blocks and inline commands of README.md, docs/*.md and the manual pages, each with its place.
+import { spawn } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './programs.mjs';
@@ -75,4 +76,15 @@ export function inline(file) {
     });
   }
   return found;
+}
+
+// {code, line, said}: commands ({line, text}) in one shell that ends at the first that fails; line is the last one that began.
+export function typeIn(lines, cwd, env) {
+  const script = ["set -e -o pipefail; trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT", ...lines.map(({ line, text }) => `echo "@@ ${line}"\n${text}`)].join('\n');
+  return new Promise((done) => {
+    const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const from of [child.stdout, child.stderr]) from.on('data', (data) => (said += data));
+    child.on('exit', (code) => done({ code, line: [...said.matchAll(/^@@ (\d+)$/gm)].at(-1)?.[1], said }));
+  });
 }
