@@ -344,8 +344,6 @@ static int read_root(struct reading *r, const json_t *root)
     const char *name;
     json_t *value;
     int rc = need_mapping(r, root, "the document");
-    if (rc == 0 && json_object_get(root, "version") == NULL)
-        rc = refuse(r, "version is missing; it must be %d, which is that of this format", POLICY_DOCUMENT_FORMAT);
     if (rc != 0)
         return rc;
     json_object_foreach((json_t *)(uintptr_t)root, name, value)
@@ -366,7 +364,9 @@ static int read_root(struct reading *r, const json_t *root)
         if (rc != 0)
             return rc;
     }
-    return 0;
+    if (json_object_get(root, "version") == NULL) /* last: it may be there under a name with a typing error */
+        rc = refuse(r, "version is missing; it must be %d, which is that of this format", POLICY_DOCUMENT_FORMAT);
+    return rc;
 }
 
 int policy_document_parse(const char *data, size_t len, struct policy_document **ret_document,

@@ -169,6 +169,7 @@ static void test_refuses_with_its_line(void **state)
         {"", "line 1: the document must be a mapping"},
         {"[]", "line 1: the document must be a mapping"},
         {"defaults: {}", "line 1: version is missing"},
+        {"versoin: 1", "\"versoin\" is no key of a policy (the nearest is \"version\")"},
         {"\nversion: 2\n", "line 2: version must be 1"},
         {"version: 1\ncolour: red\n", "line 2: \"colour\" is no key of a policy"},
         {"version: 1\nversion: 1\n", "line 2, column 1: the key \"version\" is there twice"},
