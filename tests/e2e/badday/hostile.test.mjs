@@ -81,6 +81,8 @@ test('a message whose length two readers could take differently gets 400 and a c
     'a NUL behind chunked': `${post}Transfer-Encoding: chunked\0\r\n\r\n0\r\n\r\n${inner}`,
     'another coding': `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n${inner}`,
     'two Host': `${get}Host: y\r\n\r\n${inner}`,
+    'no Host': `GET /healthz HTTP/1.1\r\n\r\n${inner}`,
+    'a length that no 64 bits hold': `${post}Content-Length: 99999999999999999999\r\n\r\n{}${inner}`,
     'a NUL in a header': `${get}X-A: b\0c\r\n\r\n${inner}`,
     'a bare line feed': `GET /healthz HTTP/1.1\nHost: x\n\n${inner}`,
     'a bare line feed after a header': `${get}X-A: b\n\r\n${inner}`,
