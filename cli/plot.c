@@ -85,14 +85,6 @@ bool plot_scale_y(const struct plot_field *field, int wanted, struct plot_scale 
     return scale_over(field, true, wanted, ret_scale);
 }
 
-void plot_scale_bars(const struct plot_bars *bars, int wanted, struct plot_scale *ret_scale)
-{
-    double max = 0;
-    for (size_t i = 0; i < bars->count; i++)
-        max = isfinite(bars->bars[i].value) ? fmax(max, bars->bars[i].value) : max;
-    scale_make(0, max, wanted, ret_scale);
-}
-
 double plot_scale_at(const struct plot_scale *scale, double value)
 {
     return (value - scale->min) / (scale->max - scale->min);

@@ -77,7 +77,6 @@ struct plot_scale {
 /* Over the x (or y) of all series; wanted ticks are about so many. False when no point is finite. */
 bool plot_scale_x(const struct plot_field *field, int wanted, struct plot_scale *ret_scale);
 bool plot_scale_y(const struct plot_field *field, int wanted, struct plot_scale *ret_scale);
-void plot_scale_bars(const struct plot_bars *bars, int wanted, struct plot_scale *ret_scale);
 /* Where value lies, 0 to 1. */
 double plot_scale_at(const struct plot_scale *scale, double value);
 double plot_series_x(const struct plot_series *series, size_t i);

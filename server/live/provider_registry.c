@@ -93,11 +93,6 @@ bool provider_registry_launches(struct provider_registry *registry, const char *
     return launches;
 }
 
-size_t provider_registry_count(const struct provider_registry *registry)
-{
-    return registry == NULL ? 0 : registry->count;
-}
-
 bool provider_registry_get(struct provider_registry *registry, size_t at, struct provider_status *ret_status)
 {
     if (registry == NULL || at >= registry->count)

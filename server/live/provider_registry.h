@@ -60,7 +60,6 @@ void provider_registry_called(struct provider_registry *registry, const char *na
                               int64_t at);
 /* Machines come to its slots by a launch alone; false as well where it is not known. */
 bool provider_registry_launches(struct provider_registry *registry, const char *name);
-size_t provider_registry_count(const struct provider_registry *registry);
 /* False: there is no such place. */
 bool provider_registry_get(struct provider_registry *registry, size_t at, struct provider_status *ret_status);
 /* False: one goes on already. */
