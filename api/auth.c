@@ -11,8 +11,8 @@
 #include <strings.h>
 
 static const char *const kinds[] = {
-    [ACCESS_ENROLL] = "hfe_", [ACCESS_AGENT] = "hfn_",    [ACCESS_LOCAL] = "hfa_", [ACCESS_JOB] = "hfa_",
-    [ACCESS_VIEWER] = "hfa_", [ACCESS_OPERATOR] = "hfa_", [ACCESS_ADMIN] = "hfa_",
+    [ACCESS_ENROLL] = "hfe_",   [ACCESS_AGENT] = "hfn_",  [ACCESS_LOCAL] = "hfa_",    [ACCESS_JOB] = "hfa_",
+    [ACCESS_REPORTER] = "hfa_", [ACCESS_VIEWER] = "hfa_", [ACCESS_OPERATOR] = "hfa_", [ACCESS_ADMIN] = "hfa_",
 };
 
 const char *auth_bearer(const struct http_request *http)
@@ -61,11 +61,9 @@ bool auth_begin(struct api_call *call)
 
 bool auth_user(struct api_call *call)
 {
-    static const enum role needed[] = {[ACCESS_LOCAL] = ROLE_VIEWER,
-                                       [ACCESS_JOB] = ROLE_JOB,
-                                       [ACCESS_VIEWER] = ROLE_VIEWER,
-                                       [ACCESS_OPERATOR] = ROLE_OPERATOR,
-                                       [ACCESS_ADMIN] = ROLE_ADMIN};
+    static const enum role needed[] = {
+        [ACCESS_LOCAL] = ROLE_VIEWER,  [ACCESS_JOB] = ROLE_JOB,           [ACCESS_REPORTER] = ROLE_OPERATOR,
+        [ACCESS_VIEWER] = ROLE_VIEWER, [ACCESS_OPERATOR] = ROLE_OPERATOR, [ACCESS_ADMIN] = ROLE_ADMIN};
     enum api_access access = call->route->access;
     if (access == ACCESS_ENROLL || access == ACCESS_AGENT || !needs_token(call))
         return true;
@@ -78,7 +76,7 @@ bool auth_user(struct api_call *call)
         return false;
     }
     audit_who(call, &call->actor);
-    if (call->actor.role >= needed[access])
+    if (call->actor.role >= needed[access] || (access == ACCESS_REPORTER && call->actor.role == ROLE_REPORTER))
         return true;
     api_problem_printf(call, PROBLEM_FORBIDDEN, "This needs the role \"%s\"; the token has the role \"%s\".",
                        role_text(needed[access]), role_text(call->actor.role));

@@ -8,12 +8,13 @@
 struct api_call;
 
 enum api_access {
-    ACCESS_OPEN,   /* no token */
-    ACCESS_LOCAL,  /* no token from this machine, a viewer's from elsewhere */
-    ACCESS_ENROLL, /* "Bearer hfe_…", or "hfm_…" of a machine: the handler hands it on */
-    ACCESS_AGENT,  /* "Bearer hfn_…": a node's own credential */
-    ACCESS_SIGNED, /* an access key's signature: the handler verifies it, and the key's role */
-    ACCESS_JOB,    /* "Bearer hfa_…" and at least this role */
+    ACCESS_OPEN,     /* no token */
+    ACCESS_LOCAL,    /* no token from this machine, a viewer's from elsewhere */
+    ACCESS_ENROLL,   /* "Bearer hfe_…", or "hfm_…" of a machine: the handler hands it on */
+    ACCESS_AGENT,    /* "Bearer hfn_…": a node's own credential */
+    ACCESS_SIGNED,   /* an access key's signature: the handler verifies it, and the key's role */
+    ACCESS_JOB,      /* "Bearer hfa_…" and at least this role */
+    ACCESS_REPORTER, /* … or a reporter, or at least an operator */
     ACCESS_VIEWER,
     ACCESS_OPERATOR,
     ACCESS_ADMIN,

@@ -311,11 +311,39 @@ int cli_node_release(struct cli *cli)
     return operate(cli, "release");
 }
 
+/* A document about many nodes, as epilogs and training jobs write it. */
+static int report_many(struct cli *cli)
+{
+    static const struct cli_column left_out[] = {{"REFUSED", "node"}, {"WHY", "detail"}};
+    autofree char *cluster = NULL;
+    auto_json json_t *body = NULL, *reply = NULL;
+    int rc = cli_read_file(cli, "node report", "reports of nodes", "reports or stepTimes", &body);
+    if (rc == CLI_EXIT_OK)
+        rc = cli_cluster_name(cli, &cluster);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    autofree char *name = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/reports", name);
+    rc = cli_ask(cli, "POST", path, body, NULL, &reply);
+    if (rc != CLI_EXIT_OK)
+        return rc;
+    const json_t *taken = json_object_get(reply, "taken"), *refused = json_object_get(reply, "refused");
+    if (!cli_print_data(cli, reply)) {
+        fprintf(cli->out, "%zu %s taken\n", json_array_size(taken), json_array_size(taken) == 1 ? "report" : "reports");
+        if (json_array_size(refused) > 0)
+            cli_print_table(cli->out, refused, left_out, ARRAY_LEN(left_out), "");
+    }
+    return json_array_size(refused) > 0 ? CLI_EXIT_REFUSED : CLI_EXIT_OK;
+}
+
 int cli_node_report(struct cli *cli)
 {
     const char *hours = cli->option[CLI_OPTION_HOURS], *given = cli->option[CLI_OPTION_KEY];
     autofree char *path = NULL, *key = own_printf("Idempotency-Key: %s", given != NULL ? given : "");
     int64_t count = 0;
+    if (cli->option[CLI_OPTION_FILE] != NULL && cli->argument_count == 0)
+        return report_many(cli);
+    if (cli->argument_count != 3)
+        return cli_usage(cli, "node report takes NODE KIND TEXT, or -f FILE for many");
     if (hours != NULL && text_parse_i64(hours, 1, INT64_C(2160), &count) != 0)
         return cli_usage(cli, "--hours is a number from 1 to 2160, not \"%s\"", hours);
     int rc = cli_node_path(cli, cli->argument[0], "/reports", &path);

@@ -282,6 +282,22 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
     return status < 0 ? status : verdict_grow(tx, verdict, &same, ret_change);
 }
 
+int db_verdict_find(struct db_tx *tx, int64_t node_id, const char *key, int64_t *ret_id, bool *ret_is_open)
+{
+    uint8_t digest[ID_SHA256_BYTES];
+    struct same same;
+    id_sha256(key, strlen(key), digest);
+    int status = same_find(tx, SQL_SAME_OPEN, node_id, digest, &same);
+    bool is_open = status == 0;
+    if (status == STATUS_NOT_FOUND)
+        status = same_find(tx, SQL_SAME_PAST, node_id, digest, &same);
+    if (status < 0)
+        return status;
+    *ret_id = same.id;
+    *ret_is_open = is_open;
+    return 0;
+}
+
 static int drop(struct db_tx *tx, const char *sql, int64_t row)
 {
     return db_run_i64(tx, sql, row, NULL);

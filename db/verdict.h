@@ -11,6 +11,8 @@ enum db_verdict_change { DB_VERDICT_NEW, DB_VERDICT_AGAIN, DB_VERDICT_GREW, DB_V
  * its own from then on. Fills id. NOT_FOUND when there is no such node. */
 int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_change *ret_change);
 int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict);
+/* The verdict of the node with this key; NOT_FOUND: there is none. */
+int db_verdict_find(struct db_tx *tx, int64_t node_id, const char *key, int64_t *ret_id, bool *ret_is_open);
 
 struct db_verdict_filter {
     int64_t node_id; /* 0: all */

@@ -24,7 +24,7 @@ install: all
 	install -m 644 docs/man/hpctl.1 docs/man/hprun.1 $(DESTDIR)$(mandir)/man1
 	install -m 644 docs/man/hpd.8 docs/man/hp-agent.8 docs/man/hp-auto-resume.8 $(DESTDIR)$(mandir)/man8
 	install -m 644 $(wildcard docs/examples/*.*) $(DESTDIR)$(docdir)/examples
-	cp -RPf docs/examples/policies docs/examples/providers $(DESTDIR)$(docdir)/examples
+	cp -RPf docs/examples/policies docs/examples/providers docs/examples/slurm $(DESTDIR)$(docdir)/examples
 	install -m 644 docs/provider-command.schema.json $(DESTDIR)$(docdir)
 	cp -RPf dist/prometheus dist/grafana $(DESTDIR)$(docdir)
 	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE openapi.yaml docs/*.md docs/*.png $(DESTDIR)$(docdir)

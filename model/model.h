@@ -512,10 +512,11 @@ struct policy_version {
 };
 
 /* Each may do what the ones before it may. */
-#define ROLE_LIST(X)                                                        \
-    X(JOB, "job") /* tells of attempts at its steps and asks about nodes */ \
-    X(VIEWER, "viewer")                                                     \
-    X(OPERATOR, "operator")                                                 \
+#define ROLE_LIST(X)                                                                  \
+    X(REPORTER, "reporter") /* says what it suspects of nodes, no more */             \
+    X(JOB, "job")           /* tells of attempts at its steps and asks about nodes */ \
+    X(VIEWER, "viewer")                                                               \
+    X(OPERATOR, "operator")                                                           \
     X(ADMIN, "admin")
 enum role {
 #define X(SYMBOL, text) ROLE_##SYMBOL,

@@ -89,13 +89,13 @@ struct folded {
     size_t count;
     struct finding *findings; /* all that count, by device and time; owned */
     size_t finding_count;
-    int64_t weak_permille;         /* what the weak findings of the node weigh together (lasting.c) */
-    int weak_codes;                /* of so many codes */
-    char weak[128];                /* which */
-    int64_t weak_at;               /* when time alone will make one of them, or all together, ask for more; 0: never */
-    size_t stale_count;            /* open verdicts of another boot or instance */
-    const struct verdict *stale;   /* the newest of those */
-    size_t cleared_by_reset_count; /* open ones that a reset has answered */
+    int64_t weak_permille; /* what the weak findings of the node weigh together (lasting.c) */
+    int weak_codes;        /* of so many codes */
+    char weak[128];        /* which */
+    int64_t weak_at; /* when time alone will make one of them, or all together, ask for more, or ends one; 0: never */
+    size_t stale_count;                     /* open verdicts of another boot or instance */
+    const struct verdict *stale;            /* the newest of those */
+    size_t cleared_by_reset_count;          /* open ones that a reset has answered */
     const struct verdict *cleared_by_reset; /* the newest of those */
 };
 void policy_fold(const struct policy_snapshot *snapshot, const struct policy_node *node, struct folded *ret_folded);

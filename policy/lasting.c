@@ -104,6 +104,11 @@ void policy_weigh_lasting(const struct policy_snapshot *snapshot, const struct f
         snprintf(folded->weak + len, sizeof(folded->weak) - len, "%s%s", len > 0 ? ", " : "",
                  findings[i].verdict->code);
     }
+    for (size_t i = 0; i < count; i++) {
+        int64_t expires_at = findings[i].verdict->expires_at; /* of a report: it counts until then */
+        if (expires_at > snapshot->now_ms && (folded->weak_at == 0 || expires_at < folded->weak_at))
+            folded->weak_at = expires_at;
+    }
     int64_t left = 1000 - folded->weak_permille;
     if (folded->weak_codes > 1 && left > 0 && per_hour > 0) {
         int64_t due = snapshot->now_ms + left * LOOK_AGAIN_MS / per_hour + 1;

@@ -5,7 +5,7 @@ import { copy, facts, h, same, table } from './dom.js';
 import { ago, when } from './format.js';
 import { badge } from './looks.js';
 
-const ROLES = ['viewer', 'operator', 'admin', 'job'];
+const ROLES = ['viewer', 'operator', 'admin', 'job', 'reporter'];
 
 function showSecret(title, rows) {
   const dialog = h('dialog', { class: 'ask', 'aria-label': title }, h('h2', {}, title), h('p', {}, 'The secret is shown once. Copy it now.'),
@@ -23,7 +23,7 @@ const who = () => [h('label', {}, 'Name',
   h('label', {}, 'Role', h('select', { name: 'role' }, ROLES.map((r) => h('option', { value: r }, r))))];
 
 const newToken = (ctx) => confirm({ title: 'Create a token', verb: 'Create',
-  body: h('p', {}, 'A viewer reads. An operator also repairs and approves. An admin also changes clusters, policies and access. A job asks about its own nodes.'),
+  body: h('p', {}, 'A viewer reads. An operator also repairs and approves. An admin also changes clusters, policies and access. A job asks about its own nodes. A reporter says what it suspects of nodes.'),
   fields: [...who(), h('label', {}, 'Lives for', h('input', { name: 'ttl', value: '90d', pattern: '[0-9]+(ms|s|m|h|d)', title: 'A number and ms, s, m, h or d, such as 90d' }))],
   run: async ({ name, role, ttl }) => {
     const made = await post('tokens', { kind: 'api', name, role, ...(ttl ? { ttl } : {}) });

@@ -55,7 +55,7 @@ void api_access_key_create(struct api_call *call)
          .target = role_word,
          .size = sizeof role_word,
          .check = check_role,
-         .rule = "job, viewer, operator or admin"},
+         .rule = "reporter, job, viewer, operator or admin"},
     };
     if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
         return;

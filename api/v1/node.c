@@ -6,8 +6,6 @@
 #include "api/v1/spec_words.h"
 #include "api/v1/v1.h"
 #include "base/nearest.h"
-#include "base/status.h"
-#include "model/fault_name.h"
 #include "server/service/agent/agent_settings.h"
 #include "server/service/agent/machine.h"
 #include "server/service/node/lemon.h"
@@ -274,80 +272,6 @@ void api_node_replace(struct api_call *call)
 void api_node_release(struct api_call *call)
 {
     operate(call, OPERATION_KIND_RELEASE);
-}
-
-/* --- what others say of it ------------------------------------------------------------------------------- */
-#define REPORT_HOURS_MAX (90 * 24)
-
-static int check_kind(const char *text)
-{
-    enum report_kind kind;
-    return report_kind_parse(text, &kind);
-}
-
-static int check_device(const char *text)
-{
-    return text[0] == '\0' || fault_name_is_device(text) ? 0 : STATUS_INVALID;
-}
-
-static bool needs_subject(enum report_kind kind)
-{
-    return kind == REPORT_KIND_JOB_FAILED || kind == REPORT_KIND_STRAGGLER;
-}
-
-void api_node_report(struct api_call *call)
-{
-    struct problem problem;
-    struct node_report report = {.expires_at = 0};
-    struct verdict verdict;
-    char kind[24] = "", text[REASON_MAX_BYTES] = "", device[DEVICE_MAX_BYTES] = "", user[DEVICE_MAX_BYTES] = "",
-         job[DEVICE_MAX_BYTES] = "";
-    int64_t hours = 0;
-    auto_json json_t *body = NULL;
-    const struct json_field fields[] = {
-        {.name = "kind",
-         .type = JSON_FIELD_TEXT,
-         .required = true,
-         .target = kind,
-         .size = sizeof kind,
-         .check = check_kind,
-         .rule = "suspected, certain, job-failed, straggler or provider-notice"},
-        {.name = "text",
-         .type = JSON_FIELD_TEXT,
-         .required = true,
-         .target = text,
-         .size = sizeof text,
-         .min = 1,
-         API_LINE},
-        {.name = "device",
-         .type = JSON_FIELD_TEXT,
-         .target = device,
-         .size = sizeof device,
-         .check = check_device,
-         .rule = FAULT_DEVICE_RULE},
-        {.name = "user", .type = JSON_FIELD_TEXT, .target = user, .size = sizeof user, API_LINE},
-        {.name = "job", .type = JSON_FIELD_TEXT, .target = job, .size = sizeof job, API_LINE},
-        {.name = "hours", .type = JSON_FIELD_I64, .target = &hours, .min = 1, .max = REPORT_HOURS_MAX},
-    };
-    if (api_body(call, fields, ARRAY_LEN(fields), &body) != 0)
-        return;
-    (void)report_kind_parse(kind, &report.kind);
-    const char *subject = report.kind == REPORT_KIND_JOB_FAILED  ? user
-                          : report.kind == REPORT_KIND_STRAGGLER ? job
-                                                                 : device;
-    if (needs_subject(report.kind) && subject[0] == '\0') {
-        api_problem_printf(call, PROBLEM_INVALID_VALUE, "A report of kind %s needs %s.", kind,
-                           report.kind == REPORT_KIND_JOB_FAILED ? "user, whose job it was" : "job, which it slowed");
-        return;
-    }
-    memcpy(report.subject, subject, sizeof(report.subject));
-    if (hours > 0)
-        report.expires_at = clock_wall_ms(call->service->clock) + hours * MS_PER_HOUR;
-    if (service_node_report(call->service, &call->actor, call->params[0], call->params[1], &report, text, &verdict,
-                            &problem) != 0)
-        api_problem(call, &problem);
-    else
-        api_reply_json(call, 200, render_verdict(&verdict));
 }
 
 /* --- why, and the test line ------------------------------------------------------------------------------ */

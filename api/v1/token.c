@@ -130,7 +130,7 @@ static bool read_body(struct api_call *call, struct token_body *ret_body)
          .size = sizeof role,
          .ret_present = &has_role,
          .check = check_role,
-         .rule = "job, viewer, operator or admin"},
+         .rule = "reporter, job, viewer, operator or admin"},
         {.name = "cluster", .type = JSON_FIELD_TEXT, .target = b.cluster, .size = sizeof b.cluster, .min = 1},
         {.name = "node", .type = JSON_FIELD_TEXT, .target = b.node, .size = sizeof b.node, .min = 1},
         {.name = "ttl",

@@ -32,6 +32,8 @@ void api_node_reboot(struct api_call *call);
 void api_node_replace(struct api_call *call);
 void api_node_release(struct api_call *call);
 void api_node_report(struct api_call *call);
+void api_report_receive(struct api_call *call);
+void api_alert_receive(struct api_call *call);
 void api_node_command_run(struct api_call *call);
 void api_node_command_describe(struct api_call *call);
 void api_node_describe_hardware(struct api_call *call);

@@ -16,7 +16,7 @@
  *       held_for=CODE held_device=0000:4e:00 held_at=-1h      a person's turn, which nobody has ended
  *       approval_device=0000:4e:00           else: of its first verdict
  *       approval_reason="words" ran_out_yes  of the answer; an expired one was an approval
- *     verdict xid.79 0000:b9:00 at=-30s until=-10s due=3d count=3 severity=warn boot=… instance=… times=5 every=10m stale
+ *     verdict xid.79 0000:b9:00 at=-30s until=-10s due=3d expires=2d count=3 severity=warn boot=… instance=… times=5 every=10m stale
  *       line NVRM: Xid (…): 79, …            of the verdict above; without it one is made up
  *     repair reboot 0000:b9:00 xid.79 at=-2d returned=-47h instance=… cleared=-47h failed not_cleared by_person no_return="why" same_piece of=gpu-7
  *     hardware gpu 0000:b9:00 GPU-1234-5678     one device under several names
@@ -287,7 +287,8 @@ static inline bool case_verdict_word(struct verdict *v, const char *word, int64_
         v->last_at = v->received_at = v->first_at;
         return true;
     }
-    return case_when(word, "due", &v->due_at) || case_when(word, "until", &v->last_at);
+    return case_when(word, "due", &v->due_at) || case_when(word, "until", &v->last_at) ||
+           case_when(word, "expires", &v->expires_at);
 }
 
 static inline void case_made_up_line(struct verdict *v)

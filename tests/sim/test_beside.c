@@ -1,5 +1,6 @@
 /* A second finding on a node that something is known of already: it is decided on and told, too, once. */
 #include "server/service/node/node.h"
+#include "server/service/node/report.h"
 #include "tests/sim/sim_cluster.h"
 
 #define POOR_PATH 32      /* watched, and the node is degraded by it */

@@ -3,6 +3,7 @@
 
 #include "server/service/cluster/pause.h"
 #include "server/service/node/node.h"
+#include "server/service/node/report.h"
 
 #define NODES 4
 #define EVERY_MS MS_PER_DAY

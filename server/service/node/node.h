@@ -42,10 +42,6 @@ struct service_node_change {
 int service_node_update(struct service *s, const struct actor *actor, const char *cluster, const char *node,
                         const struct service_node_change *change, int64_t if_revision, struct node *ret_node,
                         struct problem *ret_problem);
-/* What somebody other than its agent says of the node: report has its kind, its subject and until when it counts. */
-int service_node_report(struct service *s, const struct actor *actor, const char *cluster, const char *node,
-                        const struct node_report *report, const char *text, struct verdict *ret_verdict,
-                        struct problem *ret_problem);
 /* A command on the node, by the shell of the user that hpd is configured with. It is written into the timeline before it runs; the answer is
  * the command as it waits, and service_node_command_get has it from then on. For admins. CONFLICT: there is no key for nodes, no address or
  * host key of this one, or too many run. */

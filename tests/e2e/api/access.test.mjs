@@ -18,9 +18,10 @@ const ROUTES = {
   enroll: ['enrollAgent', 'reportSpare'],
   signed: ['callAws'],
   job: ['diagnoseJob'],
+  reporter: ['reportNode', 'receiveReports', 'receiveAlerts'],
   viewer: ['listClusters', 'describeCluster', 'listNodes', 'describeNode', 'describeNodeHardware', 'listHostKeys', 'explainNode', 'listVerdicts', 'listOperations', 'describeOperation', 'listLemons', 'listMachines', 'describeMachine', 'describeMachineEvidence', 'listProviders', 'describeProvider', 'listWebhooks', 'listFailedMessages', 'listIncidents', 'describeIncident', 'listJobs', 'describeJob', 'listSchedulers', 'describeScheduler', 'listSchedulerNodes', 'describeOnlyScheduler', 'listOnlySchedulerNodes', 'describeAgentSettings', 'listEvents', 'streamEvents', 'describeVersion', 'describeCertificate', 'listPrometheusTargets', 'listChecks', 'describeCheck', 'readCheckLogs',
     'describeSchedulerConfig', 'listPolicies', 'listClusterPolicies', 'listGroupPolicies', 'listApprovals', 'describePolicy', 'validatePolicy', 'diffPolicy', 'listPolicyVersions', 'describePolicyVersion', 'listQuotas', 'describeQuota', 'listClusterTags', 'listSchedulerConfigTags', 'listQuotaTags'],
-  operator: ['applyAgentSettings', 'updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'pauseCluster', 'resumeCluster', 'commandJob', 'readJobLogs', 'testWebhooks', 'resendMessages', 'testProvider', 'addMachine', 'updateMachine', 'benchMachine', 'returnMachine', 'releaseMachine', 'retireMachine', 'endIncident', 'resumeGroup', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'reportNode', 'cancelOperation', 'approveOperation', 'rejectOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
+  operator: ['applyAgentSettings', 'updateCluster', 'updateClusterSoftware', 'checkCluster', 'startChecks', 'updateNode', 'pauseCluster', 'resumeCluster', 'commandJob', 'readJobLogs', 'testWebhooks', 'resendMessages', 'testProvider', 'addMachine', 'updateMachine', 'benchMachine', 'returnMachine', 'releaseMachine', 'retireMachine', 'endIncident', 'resumeGroup', 'addNodes', 'removeNode', 'rebootNode', 'replaceNode', 'releaseNode', 'cancelOperation', 'approveOperation', 'rejectOperation', 'listAudit', 'updateSchedulerConfig', 'updateQuota', 'addClusterTags', 'addSchedulerConfigTags', 'addQuotaTags'],
   admin: ['createCluster', 'runNodeCommand', 'describeNodeCommand', 'createBackup', 'deleteCluster', 'injectXid', 'applyPolicy', 'rollbackPolicy', 'listTokens', 'createToken', 'deleteToken', 'listAccessKeys', 'createAccessKey', 'deleteAccessKey',
     'createSchedulerConfig', 'deleteSchedulerConfig', 'createQuota', 'deleteQuota', 'deleteClusterTag', 'deleteSchedulerConfigTag', 'deleteQuotaTag'],
 };
@@ -32,7 +33,7 @@ const AWS = {
     'UpdateClusterSchedulerConfig', 'UpdateComputeQuota', 'AddTags'],
   admin: ['CreateCluster', 'DeleteCluster', 'CreateClusterSchedulerConfig', 'DeleteClusterSchedulerConfig', 'CreateComputeQuota', 'DeleteComputeQuota', 'DeleteTags', 'CreateTrainingPlan', 'ExtendTrainingPlan'],
 };
-const ROLES = ['job', 'viewer', 'operator', 'admin'];
+const ROLES = ['reporter', 'job', 'viewer', 'operator', 'admin'];
 
 const hpd = new Hpd();
 const tokens = {}; // by asker
@@ -119,7 +120,8 @@ function wanted(need, asker) {
   if (need === 'agent') return asker === 'an agent' ? 'in' : 401;
   if (need === 'enroll') return asker === 'an enrolment token' ? 'in' : 401;
   if (need === 'signed') return 403; // no token opens the other API
-  return rank < 0 ? 401 : rank >= ROLES.indexOf(need) ? 'in' : 403;
+  const least = ROLES.indexOf(need === 'reporter' ? 'operator' : need);
+  return rank < 0 ? 401 : rank >= least || asker === need ? 'in' : 403;
 }
 
 test('every route, asked by everybody', async () => {

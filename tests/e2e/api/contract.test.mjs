@@ -354,6 +354,25 @@ test('nodes', async () => {
   assert.equal(said.code, 'report.suspected');
   await call('reportNode', 400, { ...at('gpu-1'), body: { kind: 'job-failed', text: 'it failed without a code' } });
   await call('reportNode', 404, { ...at('gpu-9'), body: { kind: 'suspected', text: 'nobody is there' } });
+  const about = { params: { cluster }, body: { reports: [{ node: 'gpu-1', kind: 'job-failed', user: 'anna', text: 'job 7 ended with 1:0', key: 'job-7' }] } };
+  assert.equal((await call('receiveReports', 200, about)).taken[0].outcome, 'stored');
+  assert.equal((await call('receiveReports', 200, about)).taken[0].outcome, 'known');
+  const some = await call('receiveReports', 200, { params: { cluster }, body: { reports: [{ ...about.body.reports[0], over: true }, { node: 'gpu-9', kind: 'suspected', text: 'nobody is there' }] } });
+  assert.deepEqual([some.taken[0].outcome, some.refused[0].code], ['over', 'not-found']);
+  await call('receiveReports', 400, { params: { cluster }, body: {} });
+  await call('receiveReports', 400, { params: { cluster }, body: { ...about.body, stepTimes: { job: '7', ranks: [{ node: 'gpu-1', milliseconds: 1 }] } } });
+  await call('receiveReports', 404, { ...about, params: { cluster: 'nothing' } });
+  const ranks = [['gpu-1', 900], ['gpu-2', 300], ['gpu-3', 310]].map(([node, milliseconds]) => ({ node, milliseconds }));
+  assert.deepEqual((await call('receiveReports', 200, { params: { cluster }, body: { stepTimes: { job: '7', ranks } } })).taken.map((t) => t.node), ['gpu-1']);
+  const alert = (status, more = {}) => ({ params: { cluster }, body: { version: '4', alerts: [{ status, labels: { alertname: 'GpuSlow', instance: 'gpu-1:9400', ...more }, annotations: { summary: 'GPU 3 is slow' }, startsAt: 'then', fingerprint: 'ab' }] } });
+  for (const [status, outcome] of [['firing', 'stored'], ['firing', 'known'], ['resolved', 'over'], ['resolved', 'known']])
+    assert.equal((await call('receiveAlerts', 200, alert(status))).taken[0].outcome, outcome);
+  await call('receiveAlerts', 404, alert('firing', { instance: 'gpu-9:9400' }));
+  await call('receiveAlerts', 400, alert('firing', { holdfast_kind: 'bad' }));
+  await call('receiveAlerts', 400, { params: { cluster }, body: {} });
+  const reporter = (await call('createToken', 201, { body: { kind: 'api', name: 'monitor', role: 'reporter', ttl: '1h' } })).secret;
+  await call('reportNode', 403, { ...at('gpu-1'), token: reporter, body: { kind: 'certain', text: 'it is broken' } });
+  await call('reportNode', 200, { ...at('gpu-1'), token: reporter, body: { kind: 'suspected', text: 'it may be broken' } });
   await call('injectXid', 202, { ...at('gpu-1'), body: { xid: 79, pci: '0000:b9:00' } });
   await call('injectXid', 400, { ...at('gpu-1'), body: { xid: 'all' } });
   const beat = { instanceId, bootId: boot, seq: 10, sentAtMs: Date.now() };

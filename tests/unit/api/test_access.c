@@ -64,6 +64,7 @@ static int wanted(const struct api_route *route, enum asker asker)
     case ACCESS_JOB: /* what a token of just that role may not: tests/e2e/api/access.test.mjs */
     case ACCESS_VIEWER:
         return asker >= VIEWER && asker <= ADMIN ? 0 : 401;
+    case ACCESS_REPORTER: /* what a reporter may not: the same */
     case ACCESS_OPERATOR:
         return asker == VIEWER ? 403 : asker == OPERATOR || asker == ADMIN ? 0 : 401;
     case ACCESS_ADMIN:

@@ -50,6 +50,7 @@ static const char *const schemes[] = {[ACCESS_OPEN] = "",
                                       [ACCESS_AGENT] = "nodeCredential",
                                       [ACCESS_SIGNED] = "awsSignature",
                                       [ACCESS_JOB] = "apiToken",
+                                      [ACCESS_REPORTER] = "apiToken",
                                       [ACCESS_VIEWER] = "apiToken",
                                       [ACCESS_OPERATOR] = "apiToken",
                                       [ACCESS_ADMIN] = "apiToken"};
@@ -64,6 +65,7 @@ static void check_operation(json_t *document, const char *path, const char *meth
     assert_int_equal(json_object_get(operation, "requestBody") != NULL, row->body_bytes_max > 0);
     const char *description = json_string_value(json_object_get(operation, "description"));
     static const char *const roles[] = {[ACCESS_JOB] = "role job",
+                                        [ACCESS_REPORTER] = "role reporter",
                                         [ACCESS_VIEWER] = "role viewer",
                                         [ACCESS_OPERATOR] = "role operator",
                                         [ACCESS_ADMIN] = "role admin"};
