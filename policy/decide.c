@@ -277,7 +277,10 @@ static void evaluate_incident(const struct policy_snapshot *snapshot, const stru
     candidate->unproven = candidate->lasting && lead->from_boot && fault_bars_launch(lead->verdict->code);
     candidate->lacking = fault_has_trait(lead->verdict->code, FAULT_TRAIT_OF_AN_IMAGE) &&
                          policy_is_from_boot(candidate->node, lead->verdict->received_at);
-    candidate->shown_at = candidate->lasting ? choice->incident->first_at : choice->incident->last_at;
+    candidate->watched = choice->outcome.rule == RULE_WATCH && !lead->ended && lead->row != NULL &&
+                         lead->row->lasts_ms > 0 && candidate->node->state == NODE_STATE_READY;
+    candidate->shown_at =
+        candidate->lasting || candidate->watched ? choice->incident->first_at : choice->incident->last_at;
     if (is_fault(&choice->outcome)) {
         policy_pass_gates(snapshot, &choice->outcome, &choice->ledger, candidate);
         return;

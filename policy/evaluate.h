@@ -117,6 +117,8 @@ bool policy_is_from_boot(const struct policy_node *node, int64_t since);
 struct candidate;
 /* What has lasted on too many nodes to be theirs asks for no repair of each. */
 void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
+/* What most nodes began to show at once is told as one case after a while, long before it has lasted. */
+void policy_tell_shared(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 /* A finding that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */
 void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 
@@ -240,6 +242,7 @@ struct candidate {
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
     bool held;       /* it was left to a person, and nothing else asks for anything */
+    bool watched;    /* it will ask for more when it has lasted, and has not yet */
     bool lacking;    /* since its boot it lacks software that an image has */
     bool unproven;   /* … and since its boot it lacks what a machine needs to take work at all */
     enum severity severity;

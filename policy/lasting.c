@@ -9,6 +9,9 @@
  * Age is the server's: since the oldest open verdict of the same code and device came. A state that was over in between has no open
  * verdict from before, so it begins anew.
  *
+ * What most nodes of a group began to show within one window is told as one case after a quarter of an hour: it is what they share, and nobody
+ * has to wait for what would be a single node's time.
+ *
  * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that
  * hangs are no node's, nor are disks of many nodes that are slow in one hour, and no more nodes are taken out by time alone than open
  * the breaker. One that lacks since its boot what a new machine needs to take work (faults/launch.def) serves nobody, so taking it out is not
@@ -23,6 +26,7 @@
 
 #define FROM_BOOT_MS INT64_C(900000) /* drivers and services are up a quarter of an hour after a boot, or never */
 #define LOOK_AGAIN_MS INT64_C(3600000)
+#define TOLD_AFTER_MS INT64_C(900000) /* a server that restarts is back by then, and people need not hear of it */
 
 bool policy_is_from_boot(const struct policy_node *node, int64_t since)
 {
@@ -162,6 +166,47 @@ static void leave_watched(const struct policy_snapshot *snapshot, struct candida
     policy_add(decision, "The node stays in service: %s.", why);
     policy_refuse(decision, ACTION_SUPPORT, why);
     decision->retry_at = snapshot->now_ms + LOOK_AGAIN_MS;
+}
+
+/* How many nodes began to show the same about when this one did, though it has not lasted yet. */
+static int64_t count_watched(const struct policy_snapshot *snapshot, const struct candidate *candidates, size_t count,
+                             const struct candidate *candidate)
+{
+    int64_t alike = 0;
+    for (size_t i = 0; i < count; i++)
+        alike += candidates[i].watched && candidates[i].node->incident == NULL &&
+                 text_equal(candidates[i].decision.code, candidate->decision.code) &&
+                 is_together(snapshot, candidates[i].shown_at, candidate->shown_at);
+    for (size_t i = 0; i < snapshot->group.alike_count; i++) {
+        const struct policy_alike *other = &snapshot->group.alike[i];
+        alike += other->watched && text_equal(other->code, candidate->decision.code) &&
+                 is_together(snapshot, other->shown_at, candidate->shown_at);
+    }
+    return alike;
+}
+
+void policy_tell_shared(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count)
+{
+    char why[REASON_MAX_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        struct candidate *candidate = &candidates[i];
+        struct decision *decision = &candidate->decision;
+        int64_t again = decision->retry_at, due = candidate->shown_at + TOLD_AFTER_MS;
+        if (!candidate->watched || candidate->node->incident != NULL || candidate->node->has_active_operation)
+            continue;
+        int64_t alike = count_watched(snapshot, candidates, count, candidate);
+        if (alike < snapshot->settings.incident_nodes || alike * 2 < snapshot->group.desired)
+            continue;
+        if (due > snapshot->now_ms) {
+            decision->retry_at = again == 0 || due < again ? due : again;
+            continue;
+        }
+        policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share", alike,
+                   snapshot->group.desired);
+        leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);
+        if (again > snapshot->now_ms && again < decision->retry_at)
+            decision->retry_at = again;
+    }
 }
 
 /* A driver that hangs on most nodes, or on more than open the breaker, was made so on all of them: rebooting them in turn, or holding them

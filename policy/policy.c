@@ -19,7 +19,9 @@ static void note_alike(const struct candidate *candidate, struct policy_plan *pl
     *alike = (struct policy_alike){.node_id = candidate->node->id,
                                    .shown_at = candidate->shown_at,
                                    .weak = candidate->weak || candidate->held,
-                                   .lacking = candidate->lacking};
+                                   .lacking = candidate->lacking,
+                                   .watched = candidate->watched,
+                                   .told = candidate->decision.rule == RULE_SHARED_BY_MANY};
     text_copy_cut(alike->image, sizeof(alike->image), text_or_empty(candidate->node->image));
     text_copy_cut(alike->code, sizeof(alike->code), candidate->decision.code);
 }
@@ -39,13 +41,14 @@ void policy_decide(const struct policy_snapshot *snapshot, struct policy_plan *r
         policy_evaluate(snapshot, nodes[i], &candidates[present]);
         present += candidates[present].present ? 1 : 0;
     }
+    policy_tell_shared(snapshot, candidates, present);
     policy_limit(snapshot, candidates, present, &plan);
     plan.decisions = own_calloc(present, sizeof(*plan.decisions));
     plan.count = present;
     plan.alike = own_calloc(present, sizeof(*plan.alike));
     for (size_t i = 0; i < present; i++) {
         plan.decisions[i] = candidates[i].decision;
-        if (candidates[i].weak || candidates[i].held || candidates[i].lacking)
+        if (candidates[i].weak || candidates[i].held || candidates[i].lacking || candidates[i].watched)
             note_alike(&candidates[i], &plan);
     }
     *ret_plan = plan;

@@ -121,6 +121,8 @@ struct policy_alike {
     int64_t shown_at; /* since when it lasts, or when it came last */
     bool weak;        /* by a rate, because it has lasted, or it was left to a person for it */
     bool lacking;     /* since its boot it lacks software that an image has */
+    bool watched;     /* it only lasts so far … */
+    bool told;        /* … and is known as what many show */
     char image[POLICY_IMAGE_MAX];
 };
 

@@ -487,9 +487,12 @@ static inline struct policy_group live_group(struct live *live, int64_t incident
 
 /* --- what follows ---------------------------------------------------------------------------------------------------- */
 
-static inline enum story_word live_word(enum action action)
+/* A node in service that is known as one of many waits with them: people are told of one case, and nothing is done to it. */
+static inline enum story_word live_word(const struct live_node *node, const struct decision *d)
 {
-    switch (action) {
+    if (d->action == ACTION_WATCH && (d->rule == RULE_SHARED_BY_MANY || (d->rule == RULE_WATCH && node->has_incident)))
+        return STORY_HOLD;
+    switch (d->action) {
     case ACTION_RESET:
         return STORY_RESET;
     case ACTION_REBOOT:
@@ -509,7 +512,7 @@ static inline enum story_word live_word(enum action action)
 static inline void live_note(struct live *live, struct live_node *node, const struct decision *d)
 {
     const struct live_action *last = node->action_count > 0 ? &node->actions[node->action_count - 1] : NULL;
-    enum story_word word = live_word(d->action);
+    enum story_word word = live_word(node, d);
     bool begins = word >= STORY_RESET;
     if (!begins && last != NULL && last->word == word && last->rule == d->rule &&
         strncmp(last->sentence, d->sentence, 60) == 0)

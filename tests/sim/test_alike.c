@@ -90,11 +90,70 @@ static void machines_of_an_image_that_is_at_fault_are_held(void **state)
     sim_close(&sim);
 }
 
+static void hangs(struct sim *sim, const char *node)
+{
+    static uint64_t number;
+    const struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
+    struct problem problem;
+    bool acked = false;
+    struct verdict verdict = {.severity = SEVERITY_WARN, .count = 1};
+    verdict.first_at = verdict.last_at = clock_wall_ms(&sim->clock);
+    snprintf(verdict.key, sizeof(verdict.key), "mount-%d", (int)++number);
+    snprintf(verdict.instance_id, sizeof(verdict.instance_id), "%s", machine->id);
+    snprintf(verdict.boot_id, sizeof(verdict.boot_id), "%s", machine->boot_id);
+    snprintf(verdict.source, sizeof(verdict.source), "mounts");
+    snprintf(verdict.code, sizeof(verdict.code), "node.mount.hung");
+    snprintf(verdict.device, sizeof(verdict.device), "/fsx");
+    assert_int_equal(service_agent_verdicts(&sim->service, machine->node_row, &verdict, 1, clock_wall_ms(&sim->clock),
+                                            sim_acked, &acked, &problem),
+                     0);
+    sim_settle(sim);
+    assert_true(acked);
+}
+
+static int count_rule(struct sim *sim, enum decision_rule rule)
+{
+    char name[16];
+    int count = 0;
+    for (int i = 1; i <= NODES; i++) {
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        count += sim_read(sim, name).decision.rule == rule;
+    }
+    return count;
+}
+
+/* A file server that hangs for most nodes is told as one case after a quarter of an hour, on each node that has waited so long, and takes none out. */
+static void what_most_nodes_wait_for_is_told_early(void **state)
+{
+    struct sim sim;
+    char name[16];
+    (void)state;
+    sim_open(&sim, 712, true);
+    sim_create(&sim, NODES, NODE_RECOVERY_AUTOMATIC);
+    for (int i = 1; i <= NODES - 2; i++) {
+        snprintf(name, sizeof(name), "gpu-%d", i);
+        hangs(&sim, name);
+        sim_run(&sim, 5 * MS_PER_S);
+    }
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(count_rule(&sim, RULE_SHARED_BY_MANY), 0);
+    sim_run(&sim, 8 * MS_PER_MIN);
+    assert_int_equal(count_rule(&sim, RULE_SHARED_BY_MANY), NODES - 2);
+    uint64_t turns = sim.turns;
+    sim_run(&sim, 30 * MS_PER_MIN);
+    assert_true(sim.turns - turns < 30 * 60 * 5); /* they do not wake one another without end */
+    sim_run(&sim, 10 * MS_PER_HOUR);
+    assert_int_equal(sim_count_state(&sim, NODE_STATE_READY), NODES);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "nodes show it"), 1);
+    sim_close(&sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rate_of_many_nodes_takes_few_out),
         cmocka_unit_test(machines_of_an_image_that_is_at_fault_are_held),
+        cmocka_unit_test(what_most_nodes_wait_for_is_told_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

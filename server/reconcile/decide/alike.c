@@ -68,14 +68,15 @@ void reconcile_alike_take(struct rgroup *group, const struct decide_item *items,
     qsort(group->alike, kept, sizeof(*group->alike), by_node);
 }
 
-/* Known for many now: those that are held for it belong to the case, and those of an image that is at fault are held. */
-static bool is_shared(const struct policy_plan *plan, const struct rnode *node, const char *code)
+/* Known for many now: those that are held for it, or show it and do not know yet, belong to the case, and those of an image that is at fault are held. */
+static bool is_shared(const struct policy_plan *plan, const struct rnode *node, const struct policy_alike *alike)
 {
+    bool waits = node->state == NODE_STATE_HELD || (alike->watched && !alike->told);
     for (size_t i = 0; i < plan->count; i++) {
         enum decision_rule rule = plan->decisions[i].rule;
-        bool concerns = (rule == RULE_SHARED_BY_MANY && node->state == NODE_STATE_HELD) ||
-                        (rule == RULE_IMAGE_HOLD && node->state == NODE_STATE_READY);
-        if (concerns && text_equal(plan->decisions[i].code, code))
+        bool concerns =
+            (rule == RULE_SHARED_BY_MANY && waits) || (rule == RULE_IMAGE_HOLD && node->state == NODE_STATE_READY);
+        if (concerns && text_equal(plan->decisions[i].code, alike->code))
             return true;
     }
     return false;
@@ -85,7 +86,7 @@ void reconcile_alike_tell(struct reconcile *r, const struct rgroup *group, const
 {
     for (size_t i = 0; i < group->alike_count; i++) {
         struct rnode *node = reconcile_node_find(r, group->alike[i].node_id);
-        if (node != NULL && !node->in_batch && is_shared(plan, node, group->alike[i].code))
+        if (node != NULL && !node->in_batch && is_shared(plan, node, &group->alike[i]))
             reconcile_node_dirty(r, node);
     }
 }
