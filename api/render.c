@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/alternatives.h"
 #include "model/beside.h"
+#include "model/job_command.h"
 #include "server/service/cluster/cluster.h"
 #include "server/service/node/lemon.h"
 #include "server/service/node/node.h"
@@ -509,6 +510,11 @@ json_t *render_job(const struct cluster_job *job)
     json_put_time(json, "endedAt", over ? job->ends_at : 0);
     if (job->time_limit_s > 0)
         json_put_i64(json, "timeLimitSeconds", job->time_limit_s);
+    json_t *commands = json_array();
+    for (enum job_command_kind kind = 0; kind <= JOB_COMMAND_SCALE; kind++)
+        if (job_takes(job, kind))
+            json_array_append_new(commands, json_string(job_command_kind_text(kind)));
+    json_put(json, "commands", commands);
     if (job->size_most > 0) {
         json_t *elastic = json_object();
         json_put_i64(elastic, "replicas", job->size);

@@ -54,7 +54,7 @@ enum cli_exit {
     X(FORCE, "force", 0, NULL, "requeue running jobs, instead of leaving out a node that stays busy")            \
     X(NODES, "nodes", 0, "NODES", "these nodes, such as gpu-[1-4],gpu-7")                                        \
     X(COUNT, "count", 0, "N", "how many nodes (1)")                                                              \
-    X(PODS, "pods", 0, NULL, "make the job's pods anew, and not only its workers")                               \
+    X(PODS, "pods", 0, NULL, "on Kubernetes: make its pods anew, and not only its workers")                      \
     X(RANK, "rank", 0, "N", "of this rank's pod (0)")                                                            \
     X(LINES, "lines", 0, "N", "so many of the last lines (200)")                                                 \
     X(PREVIOUS, "previous", 0, NULL, "of the container that was there before the present one")                   \

@@ -182,8 +182,8 @@ int cli_job_scale(struct cli *cli)
 {
     int64_t size;
     if (text_parse_i64(cli->argument[1], 1, JOB_REPLICAS_MAX, &size) != 0)
-        return cli_usage(cli, "REPLICAS: \"%s\" is not a number of 1 to %d", cli->argument[1], JOB_REPLICAS_MAX);
-    autofree char *said = own_printf("has %lld replicas at most from now on", (long long)size);
+        return cli_usage(cli, "SIZE: \"%s\" is not a number of 1 to %d", cli->argument[1], JOB_REPLICAS_MAX);
+    autofree char *said = own_printf("gets another size: %lld", (long long)size);
     auto_json json_t *body = json_pack("{s:s, s:I}", "command", "scale", "size", (json_int_t)size);
     return ask_command(cli, body, said);
 }
@@ -191,12 +191,12 @@ int cli_job_scale(struct cli *cli)
 int cli_job_restart(struct cli *cli)
 {
     return cli->option[CLI_OPTION_PODS] != NULL ? command(cli, "remake", "gets new pods")
-                                                : command(cli, "restart", "starts its workers anew");
+                                                : command(cli, "restart", "begins anew");
 }
 
 int cli_job_suspend(struct cli *cli)
 {
-    return command(cli, "suspend", "is suspended: its pods are deleted");
+    return command(cli, "suspend", "is suspended: it gives its nodes back");
 }
 
 int cli_job_resume(struct cli *cli)

@@ -7,9 +7,11 @@
 
 static const char SQL_COUNT[] = "SELECT count(*) FROM job_command WHERE scheduler = ?";
 static const char SQL_ADD[] =
-    "INSERT INTO job_command (scheduler, job, command, actor, asked_at, size) VALUES (?, ?, ?, ?, ?, ?)";
+    "INSERT INTO job_command (scheduler, job, command, actor, asked_at, size, cluster, restarts) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 static const char SQL_LIST[] =
-    "SELECT id, scheduler, job, command, actor, asked_at, size FROM job_command WHERE scheduler = ? ORDER BY id";
+    "SELECT id, scheduler, job, command, actor, asked_at, size, cluster, restarts FROM job_command "
+    "WHERE scheduler = ? ORDER BY id";
 static const char SQL_DROP[] = "DELETE FROM job_command WHERE id = ?";
 
 static void count_read(struct db_query *q, void *row)
@@ -29,6 +31,8 @@ static void command_read(struct db_query *q, void *row)
     DB_GET_TEXT(q, command->actor);
     command->asked_at = db_get_i64(q);
     command->size = db_get_i64(q);
+    DB_GET_TEXT(q, command->cluster);
+    command->restarts = db_get_i64(q);
     if (job_command_kind_parse(word, &command->kind) != 0)
         command->kind = JOB_COMMAND_RESUME;
 }
@@ -49,6 +53,8 @@ int db_job_command_insert(struct db_tx *tx, struct job_command *command)
     db_bind_text(&q, command->actor);
     db_bind_i64(&q, command->asked_at);
     db_bind_i64(&q, command->size);
+    db_bind_text(&q, command->cluster);
+    db_bind_i64(&q, command->restarts);
     return db_query_insert(&q, &command->id);
 }
 

@@ -82,6 +82,7 @@ EMBED(migration_0064, "migrations/0064_chassis_and_power.sql");
 EMBED(migration_0065, "migrations/0065_operation_cause.sql");
 EMBED(migration_0066, "migrations/0066_event_was.sql");
 EMBED(migration_0067, "migrations/0067_provider_notice.sql");
+EMBED(migration_0068, "migrations/0068_job_command_start.sql");
 
 static const struct db_migration migrations[] = {
     {"0001_first_light", migration_0001_data, migration_0001_end},
@@ -151,6 +152,7 @@ static const struct db_migration migrations[] = {
     {"0065_operation_cause", migration_0065_data, migration_0065_end},
     {"0066_event_was", migration_0066_data, migration_0066_end},
     {"0067_provider_notice", migration_0067_data, migration_0067_end},
+    {"0068_job_command_start", migration_0068_data, migration_0068_end},
 };
 
 const struct db_migration *db_migrations(int *ret_count)

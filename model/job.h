@@ -64,8 +64,8 @@ struct cluster_job {
     int64_t submitted_at, started_at;
     int64_t ends_at;      /* when it ended, or will have to */
     int64_t time_limit_s; /* 0: none */
-    bool is_training;     /* hpd carries it out, so it takes commands (job_command.h) */
-    /* In replicas, of a training job that is elastic; size_most 0: it is not. size_asked 0: nobody asked for one. */
+    unsigned commands;    /* that it takes, by their bits (job_command.h) */
+    /* In replicas, of a training job that is elastic; size_most 0: it is not, or its size has no bounds. size_asked 0: nobody asked for one. */
     int64_t size, size_least, size_most, size_asked;
 };
 

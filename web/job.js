@@ -1,5 +1,6 @@
-// One job: what hit its nodes, its starts, and the last lines that it wrote, which are read when somebody asks for them.
-import { ask, query, segment } from './api.js';
+// One job: what a person may ask of it, what hit its nodes, its starts, and the last lines that it wrote, which are read when somebody asks.
+import { ask, post, query, segment } from './api.js';
+import { confirm } from './dialog.js';
 import { facts, h, link, nodeLink, path, same, table, theirs } from './dom.js';
 import { ago, duration, plural, when } from './format.js';
 import { badge } from './looks.js';
@@ -42,6 +43,27 @@ function logText(log) {
   h('pre', { tabindex: '0', 'aria-label': 'The log' }, log.log || 'It has written nothing.')];
 }
 
+// What each command does: to a training job of Kubernetes, which has pods, and to a job of Slurm.
+const COMMANDS = {
+  restart: ['Restart', 'Its workers stop and begin anew. Its pods stay.', 'It is requeued: it leaves its nodes and begins anew.'],
+  remake: ['Make pods anew', 'Its pods are deleted and made anew.'],
+  suspend: ['Suspend', 'Its pods are deleted until it is resumed.', 'It is requeued and held: its nodes are free until it is resumed.'],
+  resume: ['Resume', 'It runs again when its nodes are free.', 'It is released, and starts when its nodes are free.'],
+  scale: ['Scale', 'It has so many replicas at most, or the next smaller size that it may have. Its workers checkpoint and begin anew.',
+    'It is requeued and begins anew on so many nodes, with as many tasks on each as before.'],
+};
+
+const commandButtons = (ctx, j) => j.commands.map((command) => {
+  const [label, pods, nodes] = COMMANDS[command];
+  const size = command === 'scale' && h('label', {}, 'Size', h('input', { name: 'size', type: 'number', required: true, min: j.elastic?.minReplicas ?? 1, max: j.elastic?.maxReplicas ?? 4096 }));
+  return h('button', { type: 'button', key: command, onclick: () => confirm({ title: `${label}: ${j.id}?`, body: h('p', {}, j.commands.includes('remake') ? pods : nodes),
+    fields: [size].filter(Boolean), verb: label, danger: command !== 'resume', run: async (values) => {
+      await post(`clusters/${segment(ctx.names[0])}/jobs/${segment(j.id)}/command`, { command, ...(size ? { size: Number(values.size) } : {}) });
+      ctx.again();
+      return 'It is asked for, and carried out within seconds.';
+    } }) }, label);
+});
+
 const number = (label, name, value, max, min = 0) => h('label', {}, label, h('input', { name, type: 'number', min, max, value, oninput: theirs }));
 
 const hasRanks = (j) => j.id.includes('/'); // a job of Kubernetes
@@ -60,6 +82,7 @@ export const job = {
     return [h('p', { class: 'crumb', key: 'crumb' }, link(`#/jobs?cluster=${encodeURIComponent(cluster)}`, 'Jobs'), ` / ${j.id}`),
       h('div', { class: `headline ${tone[j.state] ?? 'work'}`, key: 'headline' }, h('h1', {}, `Job ${j.id}${j.name ? ` ${j.name}` : ''}`),
         h('p', { class: 'quiet' }, badge(j.state), ` · ${j.user ?? ''} · ${plural(j.nodeCount, 'node')} ${j.nodes ?? ''}`)),
+      ctx.may('operator') && j.commands.length > 0 && h('div', { class: 'row actions', key: 'actions', role: 'group', 'aria-label': `Commands for ${j.id}` }, commandButtons(ctx, j)),
       facts([['Reason', j.reason], ['Partition', j.partition], ['GPUs', j.gpus ? `${j.gpus}` : ''], ['Submitted', when(j.submittedAt)],
         ['Began', when(j.startedAt)], ['Ends by', when(j.endsBy)], ['Ended', when(j.endedAt)], ['Restarts', `${j.restarts}`],
         ['Goodput', j.goodput?.share !== undefined && `${Math.round(j.goodput.share * 1000) / 10}%`],

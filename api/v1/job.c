@@ -212,7 +212,7 @@ void api_job_describe(struct api_call *call)
     api_reply_json(call, 200, description.job);
 }
 
-/* --- what people ask of training jobs -------------------------------------------------------------------- */
+/* --- what people ask of jobs -------------------------------------------------------------------- */
 
 static int check_command(const char *text)
 {

@@ -11,6 +11,7 @@
 #ifndef HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 #define HOLDFAST_SERVER_SCHEDULER_SCHEDULER_H
 
+#include "model/job_command.h"
 #include "model/job_log.h"
 #include "model/model.h"
 #include "model/quarantine.h"
@@ -158,6 +159,9 @@ struct scheduler_jobs_ops {
     /* The last lines that a job wrote, or where the file with them lies. NOT_FOUND: there is no such job, rank or log. Caller frees
      * ret_log->text. NULL: what jobs write is not to be had here. */
     int (*log)(struct scheduler *s, const struct job_log_ask *ask, struct job_log *ret_log, char *ret_error);
+    /* What a person asked of a job. CONFLICT: not yet, it is asked for again soon. INVALID, NOT_FOUND, DENIED: never. NULL: no job takes
+     * commands. */
+    int (*command)(struct scheduler *s, const struct job_command *command, char *ret_error);
 };
 
 /* Asking jobs to write a checkpoint. */

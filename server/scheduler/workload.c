@@ -4,7 +4,7 @@
 bool workload_ops_are_whole(const struct workload_ops *ops)
 {
     return ops->look != NULL && ops->save != NULL && ops->show != NULL && ops->grant != NULL && ops->create != NULL &&
-           ops->remove != NULL && ops->tell != NULL && ops->command != NULL && ops->forget != NULL;
+           ops->remove != NULL && ops->tell != NULL && ops->forget != NULL;
 }
 
 void workload_job_free(struct workload_job *job)

@@ -9,7 +9,6 @@
 #define HOLDFAST_SERVER_SCHEDULER_WORKLOAD_H
 
 #include "base/json.h"
-#include "model/job_command.h"
 #include "policy/job/job.h"
 #include "server/scheduler/scheduler.h"
 
@@ -62,8 +61,6 @@ struct workload_ops {
     int (*remove)(struct scheduler *s, const struct workload_job *job, int pod, char *ret_error);
     /* For people, on the job. */
     int (*tell)(struct scheduler *s, const struct workload_job *job, const struct job_note *note, char *ret_error);
-    /* What a person asked for: NOT_FOUND where there is no such job. job: "SPACE/NAME". */
-    int (*command)(struct scheduler *s, const struct job_command *command, char *ret_error);
     /* The job goes, and all that it had. */
     int (*forget)(struct scheduler *s, const struct workload_job *job, char *ret_error);
 };

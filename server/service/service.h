@@ -98,15 +98,16 @@ struct service_backends {
 
 /* What a write changed that the loop knows of, and the row that it is about. */
 enum service_wake {
-    SERVICE_WAKE_ALL,        /* anything may have changed: all of it is read again; id 0 */
-    SERVICE_WAKE_CLUSTER,    /* the cluster, its groups and their rollouts, its changes; new nodes */
-    SERVICE_WAKE_GROUP,      /* the group and its rollout */
-    SERVICE_WAKE_NODE,       /* the node, and the operation on it */
-    SERVICE_WAKE_APPROVAL,   /* an answer about the node with this id … */
-    SERVICE_WAKE_REJECTION,  /* … that rejects its repair, and was not given before */
-    SERVICE_WAKE_INCIDENT,   /* it is over */
-    SERVICE_WAKE_GOVERNANCE, /* quotas and priorities; id 0 */
-    SERVICE_WAKE_POLICY,     /* the policy document or the fault tables, of which each has a version; id 0 */
+    SERVICE_WAKE_ALL,         /* anything may have changed: all of it is read again; id 0 */
+    SERVICE_WAKE_CLUSTER,     /* the cluster, its groups and their rollouts, its changes; new nodes */
+    SERVICE_WAKE_GROUP,       /* the group and its rollout */
+    SERVICE_WAKE_NODE,        /* the node, and the operation on it */
+    SERVICE_WAKE_APPROVAL,    /* an answer about the node with this id … */
+    SERVICE_WAKE_REJECTION,   /* … that rejects its repair, and was not given before */
+    SERVICE_WAKE_INCIDENT,    /* it is over */
+    SERVICE_WAKE_GOVERNANCE,  /* quotas and priorities; id 0 */
+    SERVICE_WAKE_JOB_COMMAND, /* a command for a job; id 0 */
+    SERVICE_WAKE_POLICY,      /* the policy document or the fault tables, of which each has a version; id 0 */
 };
 
 struct fault_overrides;   /* policy/faults/faults.h */

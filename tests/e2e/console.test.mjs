@@ -287,7 +287,7 @@ test('messages that no receiver took are listed and sent again', async () => {
 });
 
 test('the page of a job reads its log when asked, and shows what the job wrote as text', async () => {
-  const shown = { id: 'default/llama', name: 'llama', state: 'RUNNING', user: 'default', nodes: 'w-1', nodeCount: 1, tasks: 1, restarts: 0, faults: [], repairs: [], runs: [], signals: [], attempts: [] };
+  const shown = { id: 'default/llama', name: 'llama', state: 'RUNNING', user: 'default', nodes: 'w-1', nodeCount: 1, tasks: 1, restarts: 0, commands: ['restart', 'remake', 'scale'], elastic: { replicas: 2, minReplicas: 1, maxReplicas: 4 }, faults: [], repairs: [], runs: [], signals: [], attempts: [] };
   const said = '<img src=x onerror="globalThis.hit=1"> step 1 \u202eloss\n'.repeat(3);
   const asked = [];
   let log = { job: shown.id, state: 'read', rank: 3, source: 'llama-pods-3', node: 'w-1', log: said, cut: true, readAt: new Date().toISOString() };
@@ -310,7 +310,19 @@ test('the page of a job reads its log when asked, and shows what the job wrote a
   log = { status: 404, code: 'not-found', detail: 'The job has 2 ranks now: there is no rank 3.' };
   await page.getByRole('button', { name: 'Read the log' }).click();
   await page.getByText('The job has 2 ranks now').waitFor();
-  shown.id = '7';
+  const commands = [];
+  await page.route('**/v1/clusters/demo/jobs/default%2Fllama/command', (route) => {
+    commands.push(route.request().postDataJSON());
+    return route.fulfill({ status: 202, json: {} });
+  });
+  await page.getByRole('button', { name: 'Scale' }).click();
+  await page.getByRole('dialog').getByText('It has so many replicas at most').waitFor();
+  await page.getByLabel('Size').fill('3');
+  await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
+  await page.locator('#said').getByText('carried out within seconds').waitFor();
+  assert.deepEqual(commands, [{ command: 'scale', size: 3 }]);
+  assert.equal(await page.getByRole('button', { name: 'Resume' }).count(), 0);
+  Object.assign(shown, { id: '7', commands: [] });
   log = { job: '7', state: 'read', rank: 0, node: 'w-2', path: '/fsx/ann/7.out', readAt: new Date().toISOString() };
   await page.route('**/v1/clusters/demo/jobs/7', (route) => route.fulfill({ json: shown }));
   await page.route('**/v1/clusters/demo/jobs/7/logs*', (route) => route.fulfill({ json: log }));

@@ -29,6 +29,7 @@ struct turn;
     X(observe)        /* observe/observe.c: the nodes of each scheduler */                 \
     X(job_snapshot)   /* observe/job_snapshot.c: the jobs of each scheduler */             \
     X(training)       /* job/training.c: training jobs, on threads of their own */         \
+    X(job_command)    /* job/command.c: what people ask of jobs, likewise */               \
     X(job_log)        /* job/log.c: logs of jobs that people ask for, likewise */          \
     X(hold)           /* keep/hold.c: what a scheduler shows of nodes out of service */    \
     X(keepers)        /* keep/keeper.c: what a scheduler is kept at */                     \

@@ -6,7 +6,6 @@
 #include "server/reconcile/base/link.h"
 #include "server/reconcile/base/loop.h"
 #include "server/reconcile/job/controller.h"
-#include "server/service/job/job.h"
 
 #define PASS_MS_BUSY 200
 #define PASS_MS 500
@@ -14,8 +13,6 @@
 struct worker {
     struct worker *next;
     struct controller *controller;
-    struct service *service;
-    const struct scheduler_link *link; /* its name and driver, which do not change */
     pthread_t thread;
     pthread_mutex_t lock; /* over what follows */
     pthread_cond_t changed;
@@ -38,46 +35,12 @@ static bool rest(struct worker *worker, int64_t ms)
     return goes_on;
 }
 
-struct commands {
-    struct job_command *list;
-    size_t count;
-};
-
-static int add_command(const void *row, void *arg)
-{
-    struct commands *commands = arg;
-    commands->list = own_realloc(commands->list, commands->count + 1, sizeof(*commands->list));
-    commands->list[commands->count++] = *(const struct job_command *)row;
-    return 0;
-}
-
-/* In their order. One that cannot be carried out now waits, and so do those behind it. */
-static void follow_commands(const struct worker *worker)
-{
-    struct commands commands = {0};
-    int status = service_job_commands(worker->service, worker->link->name, add_command, &commands);
-    for (size_t i = 0; i < commands.count && status == 0; i++) { /* one that waits holds up no other */
-        char error[SCHEDULER_ERROR_MAX] = "";
-        const struct job_command *command = &commands.list[i];
-        status = worker->link->driver.ops->training->command(worker->link->driver.self, command, error);
-        bool never = status == STATUS_NOT_FOUND || status == STATUS_INVALID || status == STATUS_DENIED;
-        if (status != 0)
-            log_warn("a command for a training job %s job=%s command=%s by=%s: %s",
-                     never ? "is dropped" : "is not carried out, it waits", command->job,
-                     job_command_kind_text(command->kind), command->actor, error);
-        status = status == 0 || never ? service_job_command_done(worker->service, command->id) : 0;
-    }
-    free(commands.list);
-}
-
 static void *run(void *arg)
 {
     struct worker *worker = arg;
     int64_t pause = 0;
-    while (rest(worker, pause)) {
-        follow_commands(worker);
+    while (rest(worker, pause))
         pause = controller_pass(worker->controller) ? PASS_MS_BUSY : PASS_MS;
-    }
     return NULL;
 }
 
@@ -98,8 +61,6 @@ static void begin(struct reconcile *r, const struct scheduler_link *link)
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, &attr);
     pthread_condattr_destroy(&attr);
-    worker->service = r->service;
-    worker->link = link;
     worker->controller = controller_new(link->name, &link->driver, r->service->clock, &r->service->seal_key);
     if (pthread_create(&worker->thread, NULL, run, worker) != 0) {
         log_error("training jobs are not carried out, there is no thread for them scheduler=%s", link->name);

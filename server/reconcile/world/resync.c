@@ -70,6 +70,7 @@ static void wake(struct reconcile *r, enum service_wake what, int64_t id)
     case SERVICE_WAKE_APPROVAL:
     case SERVICE_WAKE_REJECTION:
     case SERVICE_WAKE_GOVERNANCE:
+    case SERVICE_WAKE_JOB_COMMAND:
     case SERVICE_WAKE_POLICY:
         break;
     }

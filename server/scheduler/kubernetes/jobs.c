@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COMMANDS \
+    (JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) | JOB_COMMAND_BIT(RESUME))
+
 struct group {
     char *space, *job;
     char **nodes; /* names as Holdfast has them, each once */
@@ -166,7 +169,7 @@ static void put_figures(struct cluster_job *job, const struct group *group)
     job->started_at = group->started_at;
     job->ends_at = group->ends_at;
     job->tasks = 1;
-    job->is_training = group->training;
+    job->commands = !group->training ? 0 : COMMANDS | (group->size_most > 0 ? JOB_COMMAND_BIT(SCALE) : 0);
     job->size = group->size;
     job->size_least = group->size_least;
     job->size_most = group->size_most;

@@ -259,6 +259,8 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
     static const struct scheduler_requests_ops requests = {.explain = explain, .annotate = annotate};
     static const struct scheduler_topology_ops topology = {.places = kube_places};
     static const struct scheduler_jobs_ops jobs = {.snapshot = kube_job_snapshot, .log = kube_job_log};
+    static const struct scheduler_jobs_ops training_jobs = {
+        .snapshot = kube_job_snapshot, .log = kube_job_log, .command = kube_job_command};
     static const struct scheduler_budgets_ops budgets = {.end = kube_end_pods};
     static const struct scheduler_machines_ops machines = {.gone = kube_machine_gone};
     static const struct scheduler_faults_ops faults = {.show = kube_show_faults};
@@ -298,6 +300,7 @@ int kubernetes_new(const struct kubernetes_options *options, struct scheduler_dr
     }
     s->ops = ops;
     s->ops.training = options->training_jobs ? &kube_training : NULL;
+    s->ops.jobs = options->training_jobs ? &training_jobs : &jobs;
     *ret_driver = scheduler_driver_make(&s->ops, s);
     return 0;
 }

@@ -86,6 +86,8 @@ struct text;
 struct workload_job;
 /* Each job that is known, under the cache's lock; none where training jobs are not carried out. */
 void kube_training_each(struct scheduler *s, void (*each)(const struct workload_job *job, void *arg), void *arg);
+/* job: "SPACE/NAME". */
+int kube_job_command(struct scheduler *s, const struct job_command *command, char *ret_error);
 void kube_training_metrics(struct scheduler *s, struct text *text);
 
 /* job_log.c */

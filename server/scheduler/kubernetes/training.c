@@ -387,7 +387,7 @@ static json_t *command_patch(const struct job_command *command)
     return json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_JOB_ASKED_ANNOTATION, text);
 }
 
-static int command(struct scheduler *s, const struct job_command *command, char *ret_error)
+int kube_job_command(struct scheduler *s, const struct job_command *command, char *ret_error)
 {
     struct kube_call call;
     auto_json json_t *patch = command_patch(command), *answer = NULL;
@@ -427,5 +427,4 @@ const struct workload_ops kube_training = {.look = look,
                                            .create = create,
                                            .remove = remove_pod,
                                            .tell = tell,
-                                           .command = command,
                                            .forget = forget};

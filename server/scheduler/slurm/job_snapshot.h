@@ -28,6 +28,8 @@ int slurm_job_snapshot(struct scheduler *s, const struct scheduler_observation *
     X(STARTED, "StartTime")    \
     X(ENDS, "EndTime")         \
     X(TRES, "tres-alloc")      \
+    X(BATCH, "BatchFlag")      \
+    X(REQUEUE, "Requeue")      \
     X(NAME, "Name")
 
 enum slurm_queue_column {
@@ -37,6 +39,8 @@ enum slurm_queue_column {
         SLURM_QUEUE_COLUMN_COUNT,
 };
 
+/* One of squeue's words. */
+enum cluster_job_state slurm_queue_state(const char *word);
 /* What squeue is asked for: "JobArrayID:SEP,…,Name:SEP". Caller frees. */
 char *slurm_queue_format(const char *separator);
 /* Reads what it printed so into snapshot, which keeps text (heap) whatever comes of it. STATUS_BACKEND for anything else,

@@ -511,7 +511,7 @@ static bool is_job_id(const char *s)
     return isdigit((unsigned char)s[0]) && s[strspn(s, "0123456789_+")] == '\0';
 }
 
-static bool is_yes(const char *s)
+bool slurm_is_yes(const char *s)
 {
     return strcmp(s, "1") == 0 || strcasecmp(s, "yes") == 0;
 }
@@ -550,5 +550,5 @@ int slurm_parse_job(char *line, struct slurm_job *ret_job)
         return STATUS_BACKEND;
     char *user = line + (at - line);
     trim_end(user);
-    return slurm_job_of_words(id, het, state, user, is_yes(batch) && is_yes(requeue), ret_job);
+    return slurm_job_of_words(id, het, state, user, slurm_is_yes(batch) && slurm_is_yes(requeue), ret_job);
 }

@@ -85,6 +85,9 @@ int slurm_parse_job(char *line, struct slurm_job *ret_job);
 int slurm_job_of_words(const char *id, const char *leader, char *state, char *user, bool requeueable,
                        struct slurm_job *ret_job);
 
+/* A flag as squeue prints it: "1" or "yes". */
+bool slurm_is_yes(const char *s);
+
 /* Takes the next line off *rest (at a newline or the end); NULL when there is none. */
 char *slurm_next_line(char **rest);
 

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "model/job_command.h"
 #include "server/scheduler/slurm/parse.h"
 
 #include <ctype.h>
@@ -15,6 +16,8 @@
 #define JOBS_FIRST 64 /* capacity to begin with */
 #define JOBS_MAX 500000
 #define MS_OF_S 1000
+#define COMMANDS \
+    (JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(SUSPEND) | JOB_COMMAND_BIT(RESUME) | JOB_COMMAND_BIT(SCALE))
 
 char *slurm_queue_format(const char *separator)
 {
@@ -110,7 +113,7 @@ static void cut_tasks(char *id)
 }
 
 /* squeue's words that are others' by another name (slurm.h of 26.05, job_state_string()). A word that is in neither list is UNKNOWN. */
-static enum cluster_job_state state_of(const char *word)
+enum cluster_job_state slurm_queue_state(const char *word)
 {
     static const struct {
         const char *word;
@@ -137,6 +140,7 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
         slurm_make_printable(columns[i]);
     char *id = columns[SLURM_QUEUE_ID];
     int64_t tasks = tasks_of(id);
+    bool many = strchr(id, '[') != NULL;
     cut_tasks(id);
     if (!isdigit((unsigned char)id[0]) || columns[SLURM_QUEUE_STATE][0] == '\0' || strlen(id) >= JOB_ID_MAX_BYTES ||
         id[strspn(id, "0123456789_+")] != '\0')
@@ -146,13 +150,16 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
     /* A job that was merged into another has no nodes any more, and keeps for its end when it would have had to end. */
     bool merged =
         (no_nodes || columns[SLURM_QUEUE_NODES][0] == '\0') && strcmp(columns[SLURM_QUEUE_STATE], "COMPLETED") == 0;
+    /* Slurm begins only these anew; the parts of a heterogeneous job and what waits of an array are more than one. */
+    bool again = slurm_is_yes(columns[SLURM_QUEUE_BATCH]) && slurm_is_yes(columns[SLURM_QUEUE_REQUEUE]) && !many &&
+                 strchr(id, '+') == NULL;
     *ret_job = (struct cluster_job){
         .id = id,
         .name = columns[SLURM_QUEUE_NAME],
         .user = columns[SLURM_QUEUE_USER],
         .account = strcmp(columns[SLURM_QUEUE_ACCOUNT], "(null)") == 0 ? "" : columns[SLURM_QUEUE_ACCOUNT],
         .partition = columns[SLURM_QUEUE_PARTITION],
-        .state = state_of(columns[SLURM_QUEUE_STATE]),
+        .state = slurm_queue_state(columns[SLURM_QUEUE_STATE]),
         .reason = none ? "" : columns[SLURM_QUEUE_REASON],
         .nodes = no_nodes ? "" : columns[SLURM_QUEUE_NODES],
         .tasks = tasks,
@@ -164,6 +171,7 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
         .started_at = time_of(columns[SLURM_QUEUE_STARTED]),
         .ends_at = time_of(columns[merged ? SLURM_QUEUE_STARTED : SLURM_QUEUE_ENDS]),
         .time_limit_s = limit_of(columns[SLURM_QUEUE_LIMIT]),
+        .commands = again ? COMMANDS : 0,
     };
     return 0;
 }

@@ -23,11 +23,11 @@ static char *limit_of(const json_t *job)
     return own_printf("%" PRId64 ":00", slurm_json_number(limit));
 }
 
-/* Where a column comes from: made of several members, or a member that is a text or a number. */
+/* Where a column comes from: made of several members, or a member that is a text, a number or a flag. */
 static const struct {
     char *(*make)(const json_t *job);
     const char *text, *none; /* and what squeue shows where it is empty */
-    const char *number;
+    const char *number, *flag;
 } columns[SLURM_QUEUE_COLUMN_COUNT] = {
     [SLURM_QUEUE_ID] = {.make = slurm_json_job_id},
     [SLURM_QUEUE_USER] = {.make = slurm_json_job_user},
@@ -44,6 +44,8 @@ static const struct {
     [SLURM_QUEUE_STARTED] = {.number = "start_time"},
     [SLURM_QUEUE_ENDS] = {.number = "end_time"},
     [SLURM_QUEUE_TRES] = {.text = "tres_alloc_str", .none = ""},
+    [SLURM_QUEUE_BATCH] = {.flag = "batch_flag"},
+    [SLURM_QUEUE_REQUEUE] = {.flag = "requeue"},
     [SLURM_QUEUE_NAME] = {.text = "name", .none = ""},
 };
 
@@ -54,6 +56,8 @@ static void add_column(struct text *text, const json_t *job, size_t column)
         text_add(text, word);
     } else if (columns[column].number != NULL) {
         text_printf(text, "%" PRId64, slurm_json_number(json_object_get(job, columns[column].number)));
+    } else if (columns[column].flag != NULL) {
+        text_add_char(text, json_is_true(json_object_get(job, columns[column].flag)) ? '1' : '0');
     } else {
         const char *word = slurm_json_text(job, columns[column].text);
         text_add(text, word[0] == '\0' ? columns[column].none : word);

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "server/scheduler/slurm/command.h"
 #include "server/scheduler/slurm/govern.h"
+#include "server/scheduler/slurm/job_command.h"
 #include "server/scheduler/slurm/job_log.h"
 #include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/jobs.h"
@@ -304,7 +305,7 @@ int slurm_new(const struct slurm_options *options, struct scheduler_driver *ret_
 {
     static const struct scheduler_requests_ops requests = {.explain = explain_near_miss, .annotate = annotate};
     static const struct scheduler_jobs_ops jobs = {
-        .snapshot = slurm_job_snapshot, .cancel = slurm_cancel, .log = slurm_job_log};
+        .snapshot = slurm_job_snapshot, .cancel = slurm_cancel, .log = slurm_job_log, .command = slurm_job_command};
     static const struct scheduler_signals_ops signals = {.signal = slurm_signal};
     static const struct scheduler_addresses_ops addresses = {.update = update_address};
     static const struct scheduler_topology_ops topology = {.places = slurm_places};

@@ -60,8 +60,8 @@ typedef void (*service_broken_fn)(const char *node, const char *state, const cha
 int service_job_diagnose(struct service *s, const char *cluster, const struct job_attempt *attempt,
                          service_broken_fn fn, void *arg, enum resume_action *ret_action, struct problem *ret_problem);
 
-/* Keeps a command for a training job; it is carried out soon after. CONFLICT for any other job, and for one that is over. size: of SCALE,
- * in replicas; CONFLICT where the job is not elastic, INVALID outside its bounds. */
+/* Keeps a command for a job; it is carried out soon after. CONFLICT for a job that does not take it, and for one that is over. size: of
+ * SCALE; INVALID outside the job's bounds. */
 int service_job_command(struct service *s, const struct actor *actor, const char *cluster, const char *job,
                         enum job_command_kind kind, int64_t size, struct job_command *ret_command,
                         struct problem *ret_problem);
@@ -77,8 +77,8 @@ int service_job_log(struct service *s, const struct actor *actor, const char *cl
                     struct problem *ret_problem);
 /* For whoever carries them out: rows are struct job_command of this scheduler, oldest first; any thread. */
 int service_job_commands(struct service *s, const char *scheduler, db_row_fn fn, void *arg);
-/* It is carried out, or never can be. */
-int service_job_command_done(struct service *s, int64_t id);
+/* It is carried out (refusal NULL), or never can be: the timeline says why. */
+int service_job_command_end(struct service *s, const struct job_command *command, const char *refusal);
 
 /* The last attempt at that step in the job's starts before this one, whose runs and futile go on counting; {0}: there was none. */
 int service_job_earlier(struct service *s, const char *cluster, const struct job_attempt *attempt,

@@ -1,7 +1,9 @@
 /* Commands for training jobs: which jobs take one, who may ask, and that it waits for whoever carries it out. */
 #include "tests/support/service_world.h"
 
+#include "db/event.h"
 #include "db/job.h"
+#include "server/service/event/event.h"
 #include "server/service/job/job.h"
 #include "server/service/scheduler/scheduler.h"
 
@@ -19,7 +21,8 @@ static struct job_snapshot *snapshot_new(void)
          .reason = "",
          .nodes = "gpu-1",
          .tasks = 1,
-         .is_training = true},
+         .commands =
+             JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) | JOB_COMMAND_BIT(RESUME)},
         {.id = "ml/elastic",
          .name = "elastic",
          .user = "ml",
@@ -29,7 +32,8 @@ static struct job_snapshot *snapshot_new(void)
          .reason = "",
          .nodes = "gpu-1",
          .tasks = 1,
-         .is_training = true,
+         .commands = JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) |
+                     JOB_COMMAND_BIT(RESUME) | JOB_COMMAND_BIT(SCALE),
          .size = 4,
          .size_least = 2,
          .size_most = 8},
@@ -42,7 +46,19 @@ static struct job_snapshot *snapshot_new(void)
          .reason = "NoProgress",
          .nodes = "gpu-1",
          .tasks = 1,
-         .is_training = true},
+         .commands =
+             JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) | JOB_COMMAND_BIT(RESUME)},
+        {.id = "82",
+         .name = "batch",
+         .user = "ml",
+         .account = "ml",
+         .partition = "",
+         .state = CLUSTER_JOB_RUNNING,
+         .reason = "",
+         .nodes = "gpu-1",
+         .tasks = 1,
+         .restarts = 3,
+         .commands = JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(SCALE)},
         {.id = "ml/web",
          .name = "web",
          .user = "ml",
@@ -117,8 +133,9 @@ static void test_waits_until_it_is_done(void **state)
     assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/a", JOB_COMMAND_SUSPEND), 0);
     assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/a", JOB_COMMAND_RESUME), 0);
     waits(&world, "1 suspend ml/a by token:ann\n2 resume ml/a by token:ann\n");
-    assert_int_equal(service_job_command_done(&world.service, 1), 0);
-    assert_int_equal(service_job_command_done(&world.service, 1), 0);
+    const struct job_command first = {.id = 1, .cluster = "ml"};
+    assert_int_equal(service_job_command_end(&world.service, &first, NULL), 0);
+    assert_int_equal(service_job_command_end(&world.service, &first, NULL), 0);
     waits(&world, "2 resume ml/a by token:ann\n");
     close_kubernetes(&world);
 }
@@ -134,6 +151,45 @@ static void test_refused(void **state)
     assert_int_equal(ask(&world, ROLE_OPERATOR, "ml/over", JOB_COMMAND_RESTART), STATUS_CONFLICT);
     assert_non_null(strstr(world.problem.detail, "it is FAILED"));
     waits(&world, "");
+    close_kubernetes(&world);
+}
+
+static int started(const void *row, void *arg)
+{
+    const struct job_command *command = row;
+    text_printf(arg, "%s start %lld\n", command->cluster, (long long)command->restarts);
+    return 0;
+}
+
+static int said(const void *row, void *arg)
+{
+    const struct event *event = row;
+    if (event->kind == EVENT_KIND_OPERATOR_REQUEST)
+        text_printf(arg, "%s: %s\n", event->cluster, event->message);
+    return 0;
+}
+
+static void test_a_batch_job_takes_what_its_scheduler_can(void **state)
+{
+    (void)state;
+    struct world world;
+    AUTO(text) struct text rows = {0}, events = {0};
+    open_kubernetes(&world);
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "82", JOB_COMMAND_REMAKE), STATUS_CONFLICT);
+    assert_non_null(strstr(world.problem.detail, "has no pods"));
+    assert_int_equal(ask(&world, ROLE_OPERATOR, "82", JOB_COMMAND_RESTART), 0);
+    assert_int_equal(scale(&world, "82", JOB_COMMAND_SCALE, 900), 0); /* its scheduler says what is too much */
+    assert_int_equal(service_job_commands(&world.service, "", started, &rows), 0);
+    assert_string_equal(text_get(&rows), "ml start 3\nml start 3\n");
+    const struct job_command second = {
+        .id = 2, .kind = JOB_COMMAND_SCALE, .job = "82", .cluster = "ml", .actor = "token:ann"};
+    assert_int_equal(service_job_command_end(&world.service, &second, "Node count specification invalid"), 0);
+    waits(&world, "1 restart 82 by token:ann\n");
+    struct problem problem;
+    const struct db_event_filter filter = {.cluster = "ml", .limit = 100};
+    assert_int_equal(service_event_list(&world.service, &filter, said, &events, &problem), 0);
+    assert_string_equal(text_get(&events),
+                        "ml: The job 82 takes no scale, which token:ann asked for: Node count specification invalid\n");
     close_kubernetes(&world);
 }
 
@@ -180,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_waits_until_it_is_done),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_a_size_within_the_bounds),
+        cmocka_unit_test(test_a_batch_job_takes_what_its_scheduler_can),
         cmocka_unit_test(test_no_more_than_there_may_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,92 @@ static void test_evict(void **state)
     }
 }
 
+/* A job as squeue shows it for a command; priority 0: it is held. */
+#define NOW(state, restarts, priority, nodes) \
+    "printf '%-24s%-12s%-12s%-16s%-16s%-16s\\n' " state " " restarts " " priority " " nodes " 4 8"
+#define CALL(words) "scontrol\n" words "\n.\n"
+
+static const char refuses[] =
+    "case $1 in notify) ;; *) echo 'Requested operation is presently disabled' >&2; exit 1;; esac";
+static const struct {
+    enum job_command_kind kind;
+    const char *squeue, *scontrol;
+    int status;
+    const char *calls; /* of scontrol, but for notify */
+} command_cases[] = {
+    {JOB_COMMAND_RESTART, NOW("RUNNING", "2", "7", "2"), "", 0, CALL("requeue\n82_3")},
+    {JOB_COMMAND_RESTART, NOW("SUSPENDED", "2", "7", "2"), "", 0, CALL("requeue\n82_3")},
+    /* it came before, and somebody begins it anew all the same */
+    {JOB_COMMAND_RESTART, NOW("RUNNING", "3", "7", "2"), "", 0, ""},
+    {JOB_COMMAND_RESTART, NOW("PENDING", "3", "7", "2"), "", 0, ""},
+    {JOB_COMMAND_RESTART, NOW("COMPLETING", "2", "7", "2"), "", STATUS_CONFLICT, ""},
+    {JOB_COMMAND_RESTART, NOW("COMPLETING", "3", "7", "2"), "", 0, ""},
+    {JOB_COMMAND_RESTART, NOW("FAILED", "2", "7", "2"), "", STATUS_INVALID, ""},
+    {JOB_COMMAND_RESTART, NOW("RUNNING", "2", "7", "2"), refuses, STATUS_INVALID, CALL("requeue\n82_3")},
+    {JOB_COMMAND_RESTART, NOW("RUNNING", "2", "7", "2"), "echo 'Access/permission denied' >&2; exit 1", STATUS_DENIED,
+     CALL("requeue\n82_3")},
+    {JOB_COMMAND_RESTART, NOW("RUNNING", "2", "7", "2"), "echo 'Unable to contact slurm controller' >&2; exit 1",
+     STATUS_UNAVAILABLE, CALL("requeue\n82_3")},
+    {JOB_COMMAND_RESTART, "", "", STATUS_NOT_FOUND, ""},
+    {JOB_COMMAND_RESTART, NOW("RUNNING", "2", "7", "2") ";" NOW("RUNNING", "2", "7", "2"), "", STATUS_INVALID, ""},
+    {JOB_COMMAND_RESTART, "echo garbage", "", STATUS_BACKEND, ""},
+    {JOB_COMMAND_REMAKE, NOW("RUNNING", "2", "7", "2"), "", STATUS_INVALID, ""},
+    {JOB_COMMAND_SUSPEND, NOW("RUNNING", "2", "7", "2"), "", 0, CALL("requeuehold\n82_3")},
+    {JOB_COMMAND_SUSPEND, NOW("PENDING", "2", "7", "2-4"), "", 0, CALL("uhold\n82_3")},
+    {JOB_COMMAND_SUSPEND, NOW("PENDING", "3", "0", "2"), "", 0, ""},
+    {JOB_COMMAND_SUSPEND, NOW("COMPLETING", "3", "0", "2"), "", 0, ""},
+    {JOB_COMMAND_SUSPEND, NOW("COMPLETING", "2", "7", "2"), "", STATUS_CONFLICT, ""},
+    {JOB_COMMAND_RESUME, NOW("PENDING", "3", "0", "2"), "", 0, CALL("release\n82_3")},
+    {JOB_COMMAND_RESUME, NOW("COMPLETING", "3", "0", "2"), "", STATUS_CONFLICT, ""},
+    {JOB_COMMAND_RESUME, NOW("RUNNING", "3", "7", "2"), "", 0, ""},
+    {JOB_COMMAND_RESUME, NOW("SUSPENDED", "3", "7", "2"), "", STATUS_INVALID, ""},
+    {JOB_COMMAND_SCALE, NOW("PENDING", "0", "7", "2-4"), "", 0,
+     CALL("update\nJobId=82_3\nNumNodes=3-3\nNumTasks=6\nNumCPUs=12")},
+    {JOB_COMMAND_SCALE, NOW("RUNNING", "2", "7", "3"), "", 0, ""},
+    {JOB_COMMAND_SCALE,
+     "if [ -e $D/asked ]; then " NOW("PENDING", "3", "0", "2") "; else " NOW("RUNNING", "2", "7",
+                                                                             "2") "; fi; touch $D/asked",
+     "", 0,
+     CALL("requeuehold\n82_3") CALL("update\nJobId=82_3\nNumNodes=3-3\nNumTasks=6\nNumCPUs=12") CALL("release\n82_3")},
+    /* its first half was carried out before */
+    {JOB_COMMAND_SCALE, NOW("PENDING", "3", "0", "2"), "", 0,
+     CALL("update\nJobId=82_3\nNumNodes=3-3\nNumTasks=6\nNumCPUs=12") CALL("release\n82_3")},
+    /* a size that it may not have: it goes on with the one that it had */
+    {JOB_COMMAND_SCALE, NOW("PENDING", "3", "0", "2"),
+     "[ $1 != update ] || { echo 'Node count specification invalid' >&2; exit 1; }", STATUS_INVALID,
+     CALL("update\nJobId=82_3\nNumNodes=3-3\nNumTasks=6\nNumCPUs=12") CALL("release\n82_3")},
+};
+
+static void test_commands_for_jobs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(command_cases); i++) {
+        struct scheduler_driver slurm = driver(TIMEOUT_MS);
+        struct job_command command = {
+            .job = "82_3", .kind = command_cases[i].kind, .size = 3, .restarts = 2, .actor = "ann"};
+        struct text seen AUTO(text) = {0};
+        forget("asked");
+        script("squeue", command_cases[i].squeue);
+        script("scontrol", command_cases[i].scontrol);
+        int status = slurm.ops->jobs->command(slurm.self, &command, error);
+        autofree char *calls = note("calls");
+        for (const char *at = calls; (at = strstr(at, "scontrol\n")) != NULL; at++)
+            if (!text_starts_with(at, "scontrol\nnotify\n"))
+                text_printf(&seen, "%.*s.\n", (int)(strstr(at, "\n.\n") + 1 - at), at);
+        if (status != command_cases[i].status || strcmp(text_get(&seen), command_cases[i].calls) != 0)
+            fail_msg("case %zu: %s (%s), calls:\n%s", i, status_text(status), error, calls);
+        slurm.ops->free(slurm.self);
+    }
+    struct scheduler_driver slurm = driver(TIMEOUT_MS);
+    for (const char *const *id = (const char *const[]){"82+1", "--help", "", "default/llama", NULL}; *id != NULL;
+         id++) {
+        struct job_command command = {.kind = JOB_COMMAND_RESTART};
+        text_copy(command.job, sizeof(command.job), *id);
+        assert_int_equal(slurm.ops->jobs->command(slurm.self, &command, error), STATUS_INVALID);
+    }
+    slurm.ops->free(slurm.self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_updates_are_read_back),
         cmocka_unit_test(test_evict),
+        cmocka_unit_test(test_commands_for_jobs),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "model/job_command.h"
 #include "server/scheduler/slurm/job_snapshot.h"
 #include "server/scheduler/slurm/metrics.h"
 #include "server/scheduler/slurm/slurm.h"
@@ -78,7 +79,7 @@ static void test_a_merged_job_has_ended(void **state)
     AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
     char *text =
         own_strdup("9" F "ann" F "teams" F "dev" F "COMPLETED" F "None" F "" F "4" F "1" F "0" F "364-23:59:00" F
-                   "1795360033" F "1795360034" F "1826896034" F "cpu=4" F "auto-resume-8.0-1-0" F "\n");
+                   "1795360033" F "1795360034" F "1826896034" F "cpu=4" F "0" F "1" F "auto-resume-8.0-1-0" F "\n");
     assert_int_equal(slurm_queue_parse(text, SEPARATOR, snapshot), 0);
     assert_int_equal(snapshot->jobs[0].ends_at, INT64_C(1795360034000));
 }
@@ -104,11 +105,35 @@ static void test_states_of_jobs(void **state)
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
         char *text = own_printf("9" F "ann" F "teams" F "dev" F "%s" F "None" F "gpu-1" F "4" F "1" F "0" F "30:00" F
-                                "1795360033" F "1795360034" F "1795361834" F "cpu=4" F "train" F "\n",
+                                "1795360033" F "1795360034" F "1795361834" F "cpu=4" F "1" F "1" F "train" F "\n",
                                 words[i].word);
         assert_int_equal(slurm_queue_parse(text, SEPARATOR, snapshot), 0);
         if (snapshot->jobs[0].state != words[i].state || cluster_job_place(words[i].state) != words[i].place)
             fail_msg("%s is %s", words[i].word, cluster_job_state_text(snapshot->jobs[0].state));
+    }
+}
+
+static void test_which_jobs_take_commands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *batch, *requeue, *state;
+        bool takes;
+    } jobs[] = {{"9", "1", "1", "RUNNING", true},        {"9", "yes", "yes", "RUNNING", true},
+                {"9_3", "1", "1", "PENDING", true},      {"9", "0", "1", "RUNNING", false},
+                {"9", "1", "0", "RUNNING", false},       {"9+1", "1", "1", "RUNNING", false},
+                {"9_[3]", "1", "1", "PENDING", false},   {"9", "1", "1", "COMPLETED", false},
+                {"9_[3-5]", "1", "1", "PENDING", false}, {"9", "1", "1", "COMPLETING", true}};
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
+        char *text = own_printf("%s" F "ann" F "teams" F "dev" F "%s" F "None" F "gpu-1" F "4" F "1" F "0" F "30:00" F
+                                "1795360033" F "1795360034" F "1795361834" F "cpu=4" F "%s" F "%s" F "train" F "\n",
+                                jobs[i].id, jobs[i].state, jobs[i].batch, jobs[i].requeue);
+        assert_int_equal(slurm_queue_parse(text, SEPARATOR, snapshot), 0);
+        if (job_takes(&snapshot->jobs[0], JOB_COMMAND_RESTART) != jobs[i].takes ||
+            job_takes(&snapshot->jobs[0], JOB_COMMAND_SCALE) != jobs[i].takes ||
+            job_takes(&snapshot->jobs[0], JOB_COMMAND_REMAKE))
+            fail_msg("case %zu", i);
     }
 }
 
@@ -123,11 +148,11 @@ static void test_queue_that_is_none(void **state)
         /* one column too many, and a line that is no record behind a good one */
         "1~5eedf00d2~5eedf00d3~5eedf00d4~5eedf00d5~5eedf00d6~5eedf00d7~5eedf00d8~5eedf00d9~5eedf00d10~5eedf00d11~"
         "5eedf00d12~"
-        "5eedf00d13~5eedf00d14~5eedf00d15~5eedf00d16~5eedf00d17~5eedf00d\n",
+        "5eedf00d13~5eedf00d14~5eedf00d15~5eedf00d16~5eedf00d17~5eedf00d18~5eedf00d19~5eedf00d\n",
         /* no id */
         "x~5eedf00d2~5eedf00d3~5eedf00d4~5eedf00d5~5eedf00d6~5eedf00d7~5eedf00d8~5eedf00d9~5eedf00d10~5eedf00d11~"
         "5eedf00d12~"
-        "5eedf00d13~5eedf00d14~5eedf00d15~5eedf00d16~5eedf00d\n",
+        "5eedf00d13~5eedf00d14~5eedf00d15~5eedf00d16~5eedf00d17~5eedf00d18~5eedf00d\n",
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         AUTO(job_snapshot) struct job_snapshot *snapshot = job_snapshot_new();
@@ -537,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_a_merged_job_has_ended),
         cmocka_unit_test(test_states_of_jobs),
+        cmocka_unit_test(test_which_jobs_take_commands),
         cmocka_unit_test(test_queue_that_is_none),
         cmocka_unit_test(test_metrics_of_the_queue),
         cmocka_unit_test(test_sdiag),

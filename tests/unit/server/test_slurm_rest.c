@@ -373,6 +373,8 @@ static void test_queue(void **state)
     assert_string_equal(array->nodes, "");
     assert_int_equal(array->time_limit_s, 0);
     assert_string_equal(find_job(old, "2+1")->nodes, "gpu-2");
+    assert_int_equal(array->commands, 0); /* of many */
+    assert_int_equal(find_job(old, "2+1")->commands, 0);
     AUTO(job_snapshot) struct job_snapshot *newer = read_queue("tests/data/slurm/rest-jobs-newer.json");
     const struct cluster_job *job = find_job(newer, "100");
     assert_string_equal(job->user, "alice");
@@ -385,6 +387,7 @@ static void test_queue(void **state)
     assert_int_equal(job->cpus, 2);
     assert_int_equal(job->gpus, 4);
     assert_int_equal(job->restarts, 1);
+    assert_int_not_equal(job->commands, 0);
     assert_int_equal(job->time_limit_s, 3600);
     assert_int_equal(job->submitted_at, 1731483270000);
     assert_int_equal(job->started_at, 1732037400000);
