@@ -9,6 +9,8 @@ import { World, until } from './world.mjs';
 const lab = join(root, 'tests/support/kubernetes-lab');
 const standIn = join(root, 'tests/support/kubernetes-node');
 
+const START_MS = 240000; // of nodes that begin all at once on a machine with other work
+
 export const HYPERPOD = 'sagemaker.amazonaws.com/';
 export const HEALTH = `${HYPERPOD}node-health-status`;
 
@@ -95,8 +97,8 @@ export class KubernetesWorld extends World {
     writeFileSync(file, JSON.stringify({ name: 'demo', nodeRecovery: 'Automatic', instanceGroups: [{ name: 'workers', instanceCount: this.nodes, nodeNames: `gpu-[1-${this.nodes}]` }], ...spec }));
     const made = this.hpctl('cluster', 'create', '-f', file);
     if (made.code !== 0) throw new Error(made.err);
-    await until('all nodes ready', () => this.json('node', 'list').every((n) => n.state === 'ready' && n.health === 'healthy'));
-    await until('all nodes Schedulable', () => this.kubeNodes().filter((n) => n.metadata.labels[HEALTH] === 'Schedulable' && !n.spec.unschedulable).length === this.nodes);
+    await until('all nodes ready', () => this.json('node', 'list').every((n) => n.state === 'ready' && n.health === 'healthy'), START_MS);
+    await until('all nodes Schedulable', () => this.kubeNodes().filter((n) => n.metadata.labels[HEALTH] === 'Schedulable' && !n.spec.unschedulable).length === this.nodes, START_MS);
   }
 
   kubectlRun(...args) {
