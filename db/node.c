@@ -63,6 +63,8 @@ static const char SQL_LIST_GROUP[] = NODE_ROWS "WHERE n.group_id = ?1 " NODE_STA
 static const char SQL_LIST_ONE[] = NODE_ROWS "WHERE n.id = ?";
 static const char SQL_LIST_NEW[] = NODE_ROWS "WHERE n.id > ? ORDER BY n.id LIMIT ?";
 
+static const char SQL_COUNT_UNPROVEN[] =
+    "SELECT count(*) FROM node WHERE group_id = ? AND state = 'verifying' AND served = 0";
 static const char SQL_COUNT_IMAGE[] = "SELECT count(*) FROM node n JOIN instance i ON i.id = n.instance_row "
                                       "WHERE n.group_id = ? AND i.image_id = ? AND i.release = ? "
                                       "AND n.state IN ('ready', 'held')";
@@ -278,6 +280,17 @@ int db_node_count_image(struct db_tx *tx, int64_t group_id, const char *image_id
     db_bind_i64(&q, group_id);
     db_bind_text(&q, image_id);
     db_bind_text(&q, release);
+    int status = db_query_one(&q);
+    if (status == 0)
+        *ret_count = db_get_i64(&q);
+    return status;
+}
+
+int db_node_count_unproven(struct db_tx *tx, int64_t group_id, int64_t *ret_count)
+{
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_COUNT_UNPROVEN);
+    db_bind_i64(&q, group_id);
     int status = db_query_one(&q);
     if (status == 0)
         *ret_count = db_get_i64(&q);

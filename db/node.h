@@ -60,6 +60,9 @@ int db_node_search(struct db_tx *tx, const struct db_node_search *search, db_row
 int db_node_count_image(struct db_tx *tx, int64_t group_id, const char *image_id, const char *release,
                         int64_t *ret_count);
 
+/* The group's slots whose first machine is tested and was never in service. */
+int db_node_count_unproven(struct db_tx *tx, int64_t group_id, int64_t *ret_count);
+
 /* What most of the group's nodes run that do not run that image; NOT_FOUND: all do. */
 int db_node_main_image(struct db_tx *tx, int64_t group_id, const char *image_id, const char *release,
                        char ret_image_id[IMAGE_ID_MAX_BYTES], char ret_release[RELEASE_VERSION_MAX_BYTES]);

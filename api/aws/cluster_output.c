@@ -141,15 +141,20 @@ static void put_types(json_t *json, const struct instance_group *group, const st
     json_put(json, "InstanceTypeDetails", json_pack("[o]", detail));
 }
 
+/* What ListClusterNodes calls Pending of a node that was never in service. */
+static int64_t coming(const struct service_group_view *view)
+{
+    return view->counts.by_state[NODE_STATE_PENDING] + view->counts.by_state[NODE_STATE_STARTING] + view->unproven;
+}
+
 /* Nodes that come, or are too many. Those under repair neither come nor go, and an update that gives slots other machines does not
  * change how many there are. */
 static bool is_scaling(const struct service_group_view *view)
 {
     const struct cluster_counts *counts = &view->counts;
-    bool coming = counts->by_state[NODE_STATE_PENDING] > 0 || counts->by_state[NODE_STATE_STARTING] > 0 ||
-                  counts->by_state[NODE_STATE_DELETING] > 0;
+    bool moving = coming(view) > 0 || counts->by_state[NODE_STATE_DELETING] > 0;
 
-    return counts->nodes != view->group.desired || (coming && !is_rolling(&view->rollout));
+    return counts->nodes != view->group.desired || (moving && !is_rolling(&view->rollout));
 }
 
 static json_t *group_output(const struct service_group_view *view)
@@ -157,7 +162,7 @@ static json_t *group_output(const struct service_group_view *view)
     const struct instance_group *group = &view->group;
     const struct cluster_counts *counts = &view->counts;
     json_t *json = kept_members(AWS_SHAPE_ClusterInstanceGroupDetails, aws_group_spec_write(&view->spec));
-    int64_t current = counts->nodes - counts->by_state[NODE_STATE_PENDING] - counts->by_state[NODE_STATE_STARTING];
+    int64_t current = counts->nodes - coming(view);
 
     json_put_i64(json, "CurrentCount", current);
     json_put_i64(json, "TargetCount", group->desired);

@@ -59,6 +59,7 @@ struct service_group_view {
     struct group_spec spec;         /* owned */
     struct kubernetes_spec carried; /* of its labels and taints, what all its nodes carry; owned */
     struct rollout rollout;         /* group_id 0: there was none */
+    int64_t unproven;               /* new nodes that are tested before they are in service */
     int64_t on_image;               /* nodes that run what the rollout leads to */
     bool has_inventory;             /* its machines are a site's own: */
     int64_t spares, spares_ready;   /* that are good for it */

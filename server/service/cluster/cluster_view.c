@@ -108,6 +108,8 @@ static int spec_shown(int status, char failure[SENTENCE_MAX_BYTES])
 static int describe_group(struct db_tx *tx, struct service_group_view *view)
 {
     int status = db_cluster_count(tx, view->group.cluster_id, view->group.id, &view->counts);
+    if (status == 0 && view->counts.by_state[NODE_STATE_VERIFYING] > 0)
+        status = db_node_count_unproven(tx, view->group.id, &view->unproven);
     if (status == 0)
         status = spec_shown(db_group_spec_get(tx, view->group.id, &view->spec), view->group.failure);
     if (status == 0)

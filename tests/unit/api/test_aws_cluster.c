@@ -541,6 +541,10 @@ static void test_counts_mean_what_they_say(void **state)
     auto_json json_t *coming = describe();
     assert_members(first_group(coming),
                    parse("{'CurrentCount': 1, 'TargetCount': 2, 'ActiveOperations': {'Scaling': 1}}"));
+    world_node_set(&world, "train", "gpu-2", NODE_STATE_VERIFYING, HEALTH_UNKNOWN); /* for the first time */
+    auto_json json_t *tested = describe();
+    assert_members(first_group(tested),
+                   parse("{'CurrentCount': 1, 'TargetCount': 2, 'ActiveOperations': {'Scaling': 1}}"));
     json_decref(must("UpdateClusterSoftware", &world_operator,
                      parse("{'ClusterName': 'train', 'InstanceGroups': [{'InstanceGroupName': 'gpu', "
                            "'ImageReleaseVersion': '2.0.0'}]}")));
