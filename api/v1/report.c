@@ -355,7 +355,7 @@ static void receive_alerts(struct api_call *call, const json_t *alerts)
     for (size_t i = 0; i < count; i++) {
         struct service_report report = {.node = bodies[i].node};
         read_alert(call, json_array_get(alerts, i), &bodies[i], &report);
-        reports[report.problem.detail[0] == '\0' ? good++ : --bad] = report;
+        reports[report.outcome == REPORT_OUTCOME_REFUSED ? --bad : good++] = report;
     }
     if (service_node_report_many(call->service, &call->actor, call->params[0], reports, good, &problem) != 0) {
         api_problem(call, &problem);

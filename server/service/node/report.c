@@ -106,6 +106,13 @@ static int end(struct db_tx *tx, const struct reporting *reporting, struct servi
                        verdict->code, about, reporting->actor->name);
 }
 
+static int refuse(struct service_report *said, int status)
+{
+    said->outcome = REPORT_OUTCOME_REFUSED;
+    said->status = status;
+    return 0;
+}
+
 /* A refusal is the report's alone; what the store says is everybody's. */
 static int take(struct db_tx *tx, const struct reporting *reporting, struct service_report *said,
                 struct verdict *verdict)
@@ -114,17 +121,18 @@ static int take(struct db_tx *tx, const struct reporting *reporting, struct serv
     bool is_open = false;
     struct place place;
     if (is_certain && reporting->actor->role < ROLE_OPERATOR)
-        return problem_say(&said->problem, STATUS_DENIED, PROBLEM_FORBIDDEN,
-                           "A token with the role reporter suspects; kind \"%s\" needs the role operator.",
-                           report_kind_text(said->report.kind));
+        return refuse(said, problem_say(&said->problem, STATUS_DENIED, PROBLEM_FORBIDDEN,
+                                        "A token with the role reporter suspects; kind \"%s\" needs the role operator.",
+                                        report_kind_text(said->report.kind)));
     int status = place_find(tx, reporting->cluster, said->node, &place, &said->problem);
+    if (status == STATUS_NOT_FOUND)
+        return refuse(said, status);
     if (status < 0)
         return status;
     if (place.instance.id == 0 || place.instance.boot_id[0] == '\0')
-        return problem_say(&said->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
-                           "%s has no machine that has ever reported, so nothing can be said of it.", place.node.name);
-    if (said->report.expires_at != 0 && said->report.expires_at <= reporting->now_ms)
-        return problem_say(&said->problem, STATUS_INVALID, PROBLEM_INVALID_VALUE, "until is not in the future.");
+        return refuse(said, problem_say(&said->problem, STATUS_CONFLICT, PROBLEM_CONFLICT,
+                                        "%s has no machine that has ever reported, so nothing can be said of it.",
+                                        place.node.name));
     make_verdict(reporting, said, &place, verdict);
     if (said->key[0] == '\0')
         return put(tx, reporting, said, &place, verdict);
@@ -145,15 +153,9 @@ static int report_write(struct db_tx *tx, void *arg)
     bool changed = false;
     for (size_t i = 0; status == 0 && i < reporting->count; i++) {
         struct service_report *said = &reporting->reports[i];
-        said->outcome = REPORT_OUTCOME_REFUSED;
+        said->outcome = REPORT_OUTCOME_UNDECIDED;
         said->verdict_id = 0;
-        said->problem.detail[0] = '\0';
         status = take(tx, reporting, said, &reporting->verdicts[i]);
-        if (status < 0 && said->problem.detail[0] != '\0') {
-            said->outcome = REPORT_OUTCOME_REFUSED;
-            said->status = status;
-            status = 0;
-        }
         changed = changed || said->outcome == REPORT_OUTCOME_STORED || said->outcome == REPORT_OUTCOME_OVER;
     }
     return status == 0 && !changed ? NOTHING_DONE : status;

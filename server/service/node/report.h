@@ -14,6 +14,7 @@ int service_node_report(struct service *s, const struct actor *actor, const char
                         struct problem *ret_problem);
 
 #define REPORT_OUTCOME_LIST(X)                                                          \
+    X(UNDECIDED, "undecided") /* not yet looked at */                                   \
     X(REFUSED, "refused")                                                               \
     X(STORED, "stored")                                                                 \
     X(KNOWN, "known") /* under its key, about this machine; nothing is changed by it */ \
