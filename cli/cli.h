@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "model/job_log.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ enum cli_exit {
     CLI_EXIT_LIST(X)
 #undef X
 };
+
+/* A number as a text, for help. */
+#define CLI_TEXT(number) CLI_TEXT_(number)
+#define CLI_TEXT_(number) #number
 
 /* Every option of every verb, once: symbol, long name, letter (0: none), placeholder (NULL: a flag), help. */
 #define CLI_OPTION_LIST(X)                                                                                       \
@@ -56,7 +61,7 @@ enum cli_exit {
     X(COUNT, "count", 0, "N", "how many nodes (1)")                                                              \
     X(PODS, "pods", 0, NULL, "on Kubernetes: make its pods anew, and not only its workers")                      \
     X(RANK, "rank", 0, "N", "of this rank's pod (0)")                                                            \
-    X(LINES, "lines", 0, "N", "so many of the last lines (200)")                                                 \
+    X(LINES, "lines", 0, "N", "so many of the last lines (" CLI_TEXT(JOB_LOG_LINES) ")")                         \
     X(PREVIOUS, "previous", 0, NULL, "of the container that was there before the present one")                   \
     X(NODE_RECOVERY, "node-recovery", 0, "Automatic|None", "whether faults lead to repairs or only to a mark")   \
     X(GROUP, "group", 'g', "NAME", "only this instance group")                                                   \
@@ -127,7 +132,6 @@ _Static_assert(CLI_OPTIONS <= 128, "a set of options has no bit for the last one
 #define CLI_POSITIONAL_MAX 8
 #define CLI_NODES_MAX 100000  /* of one group */
 #define CLI_LIMIT_DEFAULT 100 /* of what grows for ever: events, operations, verdicts */
-#define CLI_LINES_DEFAULT 200 /* of a log */
 #define CLI_REPLY_BYTES_MAX (64 * 1024 * 1024)
 #define CLI_FILE_BYTES_MAX (1024 * 1024)
 

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "model/job_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +22,6 @@
 #define FOLLOW_FILE_BYTES 65536
 #define JOB_TURNS 4 /* in each such turn without anything new hpd is asked whether the job is over */
 
-static const char *member(const json_t *json, const char *name)
-{
-    const char *text = json_string_value(json_object_get(json, name));
-    return text != NULL ? text : "";
-}
-
 /* hpd reads it at the scheduler meanwhile. */
 static int ask_until_read(struct cli *cli, const char *path, json_t **ret_json)
 {
@@ -37,7 +31,7 @@ static int ask_until_read(struct cli *cli, const char *path, json_t **ret_json)
         int rc = cli_ask(cli, "GET", path, NULL, NULL, &json);
         if (rc != CLI_EXIT_OK)
             return rc;
-        if (strcmp(member(json, "state"), "read") == 0) {
+        if (strcmp(json_member_text(json, "state"), "read") == 0) {
             *ret_json = TAKE(json);
             return CLI_EXIT_OK;
         }
@@ -91,7 +85,7 @@ static int pause_until_more(struct following *f, bool came, bool *ret_is_over)
         int rc = cli_ask(f->cli, "GET", f->job, NULL, NULL, &job);
         if (rc != CLI_EXIT_OK)
             return rc;
-        *ret_is_over = cluster_job_state_parse(member(job, "state"), &state) == 0 &&
+        *ret_is_over = cluster_job_state_parse(json_member_text(job, "state"), &state) == 0 &&
                        cluster_job_place(state) == CLUSTER_JOB_PLACE_OVER;
     }
     if (!*ret_is_over)
@@ -115,7 +109,7 @@ static void tell_missing(struct cli *cli, const json_t *log)
 
 static int follow_log(struct following *f, const json_t *first)
 {
-    autofree char *last = own_strdup(member(first, "lastAt"));
+    autofree char *last = own_strdup(json_member_text(first, "lastAt"));
     bool is_over = false;
     for (bool came = true; !is_over;) {
         auto_json json_t *log = NULL;
@@ -129,11 +123,11 @@ static int follow_log(struct following *f, const json_t *first)
         if (rc != CLI_EXIT_OK)
             return rc;
         tell_missing(f->cli, log);
-        cli_print_harmless(f->cli->out, member(log, "log"));
-        came = member(log, "log")[0] != '\0';
+        cli_print_harmless(f->cli->out, json_member_text(log, "log"));
+        came = json_member_text(log, "log")[0] != '\0';
         is_over = is_over && !came;
         free(last);
-        last = own_strdup(member(log, "lastAt"));
+        last = own_strdup(json_member_text(log, "lastAt"));
     }
     return CLI_EXIT_OK;
 }
@@ -175,7 +169,7 @@ static int follow_file(struct following *f, int fd, int64_t at)
 static int show_file(struct following *f, const json_t *log, int64_t lines, bool follow)
 {
     struct cli *cli = f->cli;
-    const char *path = member(log, "path"), *node = member(log, "node");
+    const char *path = json_member_text(log, "path"), *node = json_member_text(log, "node");
     size_t len = 0;
     int64_t end = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -209,7 +203,7 @@ static int show(struct following *f, int64_t lines)
     if (json_object_get(log, "log") == NULL)
         return show_file(f, log, lines, follow);
     tell_missing(cli, log);
-    cli_print_harmless(cli->out, member(log, "log"));
+    cli_print_harmless(cli->out, json_member_text(log, "log"));
     return follow ? follow_log(f, log) : rc;
 }
 

@@ -33,7 +33,7 @@ int cli_parse_limit(struct cli *cli, int64_t without, int64_t *ret_limit)
 int cli_parse_lines(struct cli *cli, int64_t max, int64_t *ret_lines)
 {
     const char *text = cli->option[CLI_OPTION_LINES];
-    *ret_lines = CLI_LINES_DEFAULT;
+    *ret_lines = JOB_LOG_LINES;
     if (text != NULL && text_parse_i64(text, 1, max, ret_lines) != 0)
         return cli_usage(cli, "--lines is a number from 1 to %lld, not \"%s\"", (long long)max, text);
     return CLI_EXIT_OK;

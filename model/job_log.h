@@ -4,7 +4,7 @@
 
 #include "model/job.h"
 
-#define JOB_LOG_LINES 200 /* where nobody says how many */
+#define JOB_LOG_LINES 200 /* where nobody says how many; of a node's logs, too */
 #define JOB_LOG_LINES_MAX 5000
 #define JOB_LOG_BYTES_MAX ((size_t)512 * 1024)
 #define JOB_LOG_RANK_MAX 4095
