@@ -2,8 +2,9 @@
  * The rules: what follows for one node, before the group's limits are asked.
  *
  * Each rule has a name that is stored with the decision; the golden cases in tests/policy/cases show one after another.
- * Order: a person's request → fresh evidence, the worst device first → a person's turn that is not over → silence → a reboot without return → evidence that a reset
- * has answered → stale evidence. For a node fault escalate.c says what it asks for after what was tried, and gates.c whether it may have that.
+ * Order: a person's request → fresh evidence, the worst device first → a person's turn that is not over → silence → a reboot without return
+ * → evidence that a reset has answered → stale evidence. For a node fault escalate.c says what it asks for after what was tried, and
+ * gates.c whether it may have that.
  */
 #include "policy/evaluate.h"
 #include "policy/incident.h"
@@ -230,8 +231,8 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
                    choice->hurry->device[0] != '\0' ? " on " : "", choice->hurry->device);
 }
 
-/* A machine that nobody hears does nothing for its jobs, however long the fault itself would let them go on. That many are silent at once the
- * limits see, as of any silence. */
+/* A machine that neither its agent nor its scheduler sees does nothing for its jobs, however long the fault itself would let them go on. The
+ * limits count it with the others that are not seen. */
 static void weigh_silence(const struct policy_snapshot *snapshot, const struct policy_node *node, struct choice *choice,
                           struct candidate *candidate)
 {

@@ -238,7 +238,7 @@ struct candidate {
     bool requested;  /* a person's repair: takes room in the budget, needs none */
     bool may_reboot; /* where it is to be replaced: its reboots are not used up */
     bool shared;     /* what it is about may be the fault of what many nodes share */
-    bool silent;     /* nobody hears it, and that says something of what is decided */
+    bool silent;     /* neither agent nor scheduler sees it, and the decision relies on that */
     bool weak;       /* it asks for a person by a rate, or because it has lasted */
     bool lasting;    /* by time alone */
     bool held;       /* it was left to a person, and nothing else asks for anything */

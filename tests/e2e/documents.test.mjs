@@ -124,7 +124,7 @@ test('every code block of a document says what it is', () => {
   assert.ok(documents.flatMap(shell).length > 60);
 });
 
-test('the tables of this test are true', () => {
+test('each row of NOT_RUN and INSTEAD fits a command of the documents', () => {
   for (const [file, begin, why] of NOT_RUN) {
     assert.ok(shell(file).some(({ text }) => text.startsWith(begin) && reason(file, text)[1] === begin), `${file}: no command begins with "${begin}"`);
     for (const [other] of why.matchAll(/\S+\.mjs/g)) assert.ok(existsSync(join(root, 'tests/e2e', other)), other);

@@ -68,7 +68,8 @@ void reconcile_alike_take(struct rgroup *group, const struct decide_item *items,
     qsort(group->alike, kept, sizeof(*group->alike), by_node);
 }
 
-/* Known for many now: those that are held for it, or show it and do not know yet, belong to the case, and those of an image that is at fault are held. */
+/* Known for many now: those that are held for it, or show it and do not know yet, belong to the case, and those of an image that is at
+ * fault are held. */
 static bool is_shared(const struct policy_plan *plan, const struct rnode *node, const struct policy_alike *alike)
 {
     bool waits = node->state == NODE_STATE_HELD || (alike->watched && !alike->told);

@@ -1,12 +1,11 @@
 /*
  * Operations that wait for the jobs of their node, weighed against what is seen meanwhile.
  *
- * A drain may wait for days, up to the date that a provider names. Its node is decided on when the operation ends, so without a look here a GPU
- * that is lost meanwhile, or a machine that hangs, would wait for that date, too. The policy is asked as though the operation were not
- * there: what it would begin now, by all its gates, and how long that would wait. Where that is shorter, a repair that the policy began
- * is cancelled and the node, which stays out of service, is decided on anew. What a person asked for goes on, and its
- * jobs have the shorter time. A check is cancelled for whatever takes the node out
- * of service: before it begins, its node is at work.
+ * A drain may wait for days, up to the date that a provider names. Its node is decided on when the operation ends, so without a look here a
+ * GPU that is lost meanwhile, or a machine that hangs, would wait for that date, too. The policy is asked as though the operation did not
+ * exist: what it would begin now, by all its gates, and how long that would wait. Where that is shorter, a repair that the policy began is
+ * cancelled and the node, which stays out of service, is decided on anew. What a person asked for goes on, and its jobs have the shorter
+ * time. A check is cancelled for whatever takes the node out of service: before it begins, its node is at work.
  */
 #include "server/reconcile/decide/waiting.h"
 #include "base/text.h"

@@ -39,7 +39,7 @@ before(async () => {
 }, { timeout: 300000 });
 after(() => world?.end());
 
-test('the tables of this test are true', () => {
+test('each row of NOT_RUN and INSTEAD fits a command of the document', () => {
   for (const [begin] of NOT_RUN) assert.ok(typed.some(({ text }) => text.startsWith(begin)), begin);
   for (const [from] of INSTEAD) assert.ok(typed.some(({ text }) => !reason(text) && text.includes(from)), from);
 });

@@ -84,7 +84,7 @@ test('step times of ranks name the node that slows jobs down', async () => {
   await until('gpu-3 is watched', () => world.node('gpu-3').health === 'degraded');
 });
 
-test('a reporter may do nothing else', () => {
+test('a reporter reads nothing, repairs nothing and is never certain', () => {
   const as = (...args) => spawnSync(hpctlPath, args, { encoding: 'utf8', env: { ...process.env, ...world.env, HPCTL_TOKEN: secret } });
   for (const args of [['node', 'list', '--cluster', 'demo'], ['node', 'reboot', 'gpu-1', '--cluster', 'demo'], ['cluster', 'list'],
     ['node', 'report', 'gpu-1', 'certain', 'it is broken', '--cluster', 'demo']])

@@ -399,7 +399,7 @@ static void test_put_text_that_is_not_utf8(void **state)
     }
 }
 
-static void test_the_text_of_a_member(void **state)
+static void test_a_missing_member_reads_as_empty_text(void **state)
 {
     auto_json json_t *json = json_object();
     (void)state;
@@ -414,7 +414,7 @@ static void test_the_text_of_a_member(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_text_of_a_member),
+        cmocka_unit_test(test_a_missing_member_reads_as_empty_text),
         cmocka_unit_test(test_parse_good),
         cmocka_unit_test(test_parse_bad),
         cmocka_unit_test(test_parse_zero_bytes_inside),

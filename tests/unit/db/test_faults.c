@@ -323,7 +323,7 @@ static void test_a_file_that_may_not_grow(void **state)
 }
 
 /* Wherever in its making a store meets the limit: words that say what to do, and with the limit gone it is made. */
-static void test_a_store_that_may_not_be_made(void **state)
+static void test_a_store_without_room_names_the_limit_and_is_made_later(void **state)
 {
     struct world *w = *state;
     signal(SIGXFSZ, SIG_IGN);
@@ -478,7 +478,7 @@ int main(void)
         TEST(test_the_disk_stays_away_for_a_while),
         TEST(test_a_failing_commit_fails_all_of_its_batch_and_nothing_else),
         TEST(test_a_file_that_may_not_grow),
-        TEST(test_a_store_that_may_not_be_made),
+        TEST(test_a_store_without_room_names_the_limit_and_is_made_later),
         TEST(test_a_log_that_may_not_grow_starts_again),
         TEST(test_a_log_leaves_room_to_fold_it),
         TEST(test_a_log_leaves_room_to_fold_it_beside_the_writer),

@@ -24,7 +24,7 @@ static void each_code_of_the_tables_is_a_name(void **state)
     assert_true(codes > 300);
 }
 
-static void codes(void **state)
+static void a_code_has_few_characters(void **state)
 {
     static const char *const good[] = {"xid.79", "sxid.20034", "net.ib.error-rate", "custom.critical", "x", "a1.2-3"};
     static const char *const bad[] = {"",         ".",      "xid.",          ".79",         "xid..79",
@@ -45,7 +45,7 @@ static void codes(void **state)
     assert_false(fault_name_is_code(longest));
 }
 
-static void devices(void **state)
+static void a_device_has_few_characters(void **state)
 {
     static const char *const good[] = {"0000:b9:00",
                                        "00000000:17:00.0",
@@ -84,8 +84,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_code_of_the_tables_is_a_name),
-        cmocka_unit_test(codes),
-        cmocka_unit_test(devices),
+        cmocka_unit_test(a_code_has_few_characters),
+        cmocka_unit_test(a_device_has_few_characters),
     };
     return cmocka_run_group_tests_name("model/fault_name", tests, NULL, NULL);
 }

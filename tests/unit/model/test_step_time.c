@@ -34,7 +34,7 @@ static void assert_slow(const char *times, const char *expected, int64_t expecte
     assert_int_equal(found == 0, expected[0] == '\0');
 }
 
-static void the_odd_one_slows_a_job_down(void **state)
+static void a_node_a_fifth_above_the_median_is_slow(void **state)
 {
     (void)state;
     assert_slow("a 300, b 900, c 310", "b 900", 310);
@@ -50,6 +50,6 @@ static void the_odd_one_slows_a_job_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_odd_one_slows_a_job_down)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_node_a_fifth_above_the_median_is_slow)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

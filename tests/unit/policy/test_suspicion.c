@@ -43,7 +43,7 @@ static int64_t suspected_at(void)
     return policy_suspected_at(&node, NOW);
 }
 
-static void one_word_is_a_suspicion_while_it_counts(void **state)
+static void one_report_is_a_suspicion_until_it_expires(void **state)
 {
     (void)state;
     begin();
@@ -89,7 +89,7 @@ static void two_jobs_that_were_slowed_down_are_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_word_is_a_suspicion_while_it_counts),
+        cmocka_unit_test(one_report_is_a_suspicion_until_it_expires),
         cmocka_unit_test(failed_jobs_of_three_users_within_a_day_are_one),
         cmocka_unit_test(two_jobs_that_were_slowed_down_are_one),
     };

@@ -52,7 +52,7 @@ static void what_is_done_hides_nothing_that_is_planned(void **state)
     ec2_notices_free(&notices);
 }
 
-static void more_than_there_is_room_for_is_no_answer(void **state)
+static void an_answer_over_the_limits_is_refused(void **state)
 {
     struct ec2_notices notices = {.list = NULL};
     char error[PROVIDER_ERROR_MAX] = "";
@@ -163,7 +163,7 @@ int main(void)
         cmocka_unit_test(spot_requests_that_cannot_be_read_are_none),
         cmocka_unit_test(only_who_has_spot_instances_asks_for_them),
         cmocka_unit_test(what_is_done_hides_nothing_that_is_planned),
-        cmocka_unit_test(more_than_there_is_room_for_is_no_answer),
+        cmocka_unit_test(an_answer_over_the_limits_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

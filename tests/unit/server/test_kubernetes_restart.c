@@ -231,7 +231,7 @@ static int tear_down(void **state)
 
 /* --- tests ---------------------------------------------------------------------------------------------------------- */
 
-static void test_who_is_restarted(void **state)
+static void test_only_jobs_that_ask_are_restarted_up_to_their_limit(void **state)
 {
     static const struct {
         const char *annotations;
@@ -289,7 +289,7 @@ static void test_a_drain_restarts_once(void **state)
     assert_int_equal(k->made, 4); /* each pod once */
 }
 
-static void test_interrupted_at_each_change(void **state)
+static void test_a_restart_interrupted_at_any_change_counts_once(void **state)
 {
     struct kubeflow *k = *state;
     int failed = 0;
@@ -318,9 +318,9 @@ static void test_interrupted_at_each_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_restarted),
+        cmocka_unit_test(test_only_jobs_that_ask_are_restarted_up_to_their_limit),
         cmocka_unit_test(test_a_drain_restarts_once),
-        cmocka_unit_test(test_interrupted_at_each_change),
+        cmocka_unit_test(test_a_restart_interrupted_at_any_change_counts_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -321,7 +321,7 @@ static void test_reasons_of_a_reboot(void **state)
 }
 
 /* What is behind the prefix is for people: whose a cordon is does not depend on it. */
-static void test_whose_a_cordon_is(void **state)
+static void test_a_cordon_is_ours_by_its_prefix_alone(void **state)
 {
     (void)state;
     static const struct {
@@ -662,7 +662,7 @@ int main(void)
         cmocka_unit_test(test_states_as_documented),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_reasons_of_a_reboot),
-        cmocka_unit_test(test_whose_a_cordon_is),
+        cmocka_unit_test(test_a_cordon_is_ours_by_its_prefix_alone),
         cmocka_unit_test(test_downed),
         cmocka_unit_test(test_long_reason_is_cut_but_judged_whole),
         cmocka_unit_test(test_lines_that_are_no_nodes),
