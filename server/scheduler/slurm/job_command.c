@@ -116,8 +116,8 @@ static int restart(struct slurm_call *call, const struct job_command *command, c
 
 static int suspend(struct slurm_call *call, const struct job_command *command, const struct slurm_job_now *now)
 {
-    if (now->held)
-        return 0;
+    if (now->held || now->restarts > command->restarts)
+        return 0; /* it is suspended, or was, and its owner has released it since */
     if (cluster_job_place(now->state) == CLUSTER_JOB_PLACE_QUEUE)
         return change(call, "uhold", command->job); /* its owner may release it, too */
     if (now->state == CLUSTER_JOB_COMPLETING)

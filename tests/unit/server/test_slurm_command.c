@@ -310,6 +310,9 @@ static const struct {
     {JOB_COMMAND_SUSPEND, NOW("PENDING", "3", "0", "2"), "", 0, ""},
     {JOB_COMMAND_SUSPEND, NOW("COMPLETING", "3", "0", "2"), "", 0, ""},
     {JOB_COMMAND_SUSPEND, NOW("COMPLETING", "2", "7", "2"), "", STATUS_CONFLICT, ""},
+    /* it came before, and its owner released the job since */
+    {JOB_COMMAND_SUSPEND, NOW("RUNNING", "3", "7", "2"), "", 0, ""},
+    {JOB_COMMAND_SUSPEND, NOW("PENDING", "3", "7", "2"), "", 0, ""},
     {JOB_COMMAND_RESUME, NOW("PENDING", "3", "0", "2"), "", 0, CALL("release\n82_3")},
     {JOB_COMMAND_RESUME, NOW("COMPLETING", "3", "0", "2"), "", STATUS_CONFLICT, ""},
     {JOB_COMMAND_RESUME, NOW("RUNNING", "3", "7", "2"), "", 0, ""},
