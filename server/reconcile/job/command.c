@@ -1,6 +1,10 @@
 /*
  * Commands that people gave for jobs: a thread of its own for each scheduler that takes some, so that one that does not answer holds up
  * nothing but these. It reads the store when it begins, when somebody gives a command, and again as long as one waits.
+ *
+ * A command that fails waits, and the others go on: something at its job alone may refuse it (a webhook of Kubernetes that fails). After two
+ * failures in a row the scheduler itself may be away, so the rest waits, too, and is tried first a second later. A command that cannot be carried
+ * out within a day is dropped, and an event says so.
  */
 #include "base/log.h"
 #include "base/text.h"
@@ -11,12 +15,15 @@
 #include <pthread.h>
 
 #define AGAIN_MS 1000
+#define FAILURES_MAX 2 /* in a row */
+#define TRY_FOR_MS MS_PER_DAY
 
 struct follower {
     struct follower *next;
     struct service *service;
     const struct scheduler_link *link; /* its name and driver, which do not change */
     int64_t told;                      /* of that command the log says already that it waits */
+    int64_t tried;                     /* the last one that failed, with which a look ended; those after it are next */
     pthread_t thread;
     pthread_mutex_t lock; /* over what follows */
     pthread_cond_t changed;
@@ -29,6 +36,7 @@ struct job_command_part {
 
 struct commands {
     struct job_command *list;
+    bool *ended;
     size_t count;
 };
 
@@ -41,10 +49,10 @@ static int add_command(const void *row, void *arg)
 }
 
 /* Those of one job go in their order. */
-static bool waits_behind(const struct commands *waiting, const struct job_command *command)
+static bool waits_behind(const struct commands *commands, size_t at)
 {
-    for (size_t i = 0; i < waiting->count; i++)
-        if (text_equal(waiting->list[i].job, command->job))
+    for (size_t i = 0; i < at; i++)
+        if (!commands->ended[i] && text_equal(commands->list[i].job, commands->list[at].job))
             return true;
     return false;
 }
@@ -57,34 +65,66 @@ static void tell_waits(struct follower *follower, const struct job_command *comm
     follower->told = command->id > follower->told ? command->id : follower->told;
 }
 
-/* A negative status: neither this one nor those behind it can be carried out now. */
-static int carry_out(struct follower *follower, struct commands *waiting, const struct job_command *command)
+static bool is_too_late(const struct follower *follower, const struct job_command *command)
+{
+    return clock_wall_ms(follower->service->clock) - command->asked_at >= TRY_FOR_MS;
+}
+
+/* 0: it is over. CONFLICT: it is not its time yet. Any other status: it failed. */
+static int carry_out(struct follower *follower, const struct job_command *command)
 {
     const struct scheduler_driver *driver = &follower->link->driver;
     char error[SCHEDULER_ERROR_MAX] = "";
-    int status =
-        waits_behind(waiting, command) ? STATUS_CONFLICT : driver->ops->jobs->command(driver->self, command, error);
+    int status = driver->ops->jobs->command(driver->self, command, error);
     bool never = status == STATUS_NOT_FOUND || status == STATUS_INVALID || status == STATUS_DENIED;
     if (status == 0 || never)
         return service_job_command_end(follower->service, command, never ? error : NULL);
-    if (error[0] != '\0')
-        tell_waits(follower, command, error);
-    if (status != STATUS_CONFLICT)
-        return status;
-    add_command(command, waiting);
+    if (error[0] == '\0')
+        text_copy_cut(error, sizeof(error), status_text(status));
+    if (is_too_late(follower, command)) {
+        autofree char *why = own_printf("tried for a day: %s", error);
+        return service_job_command_end(follower->service, command, why);
+    }
+    tell_waits(follower, command, error);
+    return status;
+}
+
+static size_t first_to_try(const struct follower *follower, const struct commands *commands)
+{
+    for (size_t i = 0; i < commands->count; i++)
+        if (commands->list[i].id > follower->tried)
+            return i;
     return 0;
 }
 
 /* True: something waits. */
+static bool follow_all(struct follower *follower, struct commands *commands)
+{
+    const size_t first = first_to_try(follower, commands);
+    size_t ended = 0;
+    int failures = 0;
+    follower->tried = 0;
+    for (size_t k = 0; k < commands->count && failures < FAILURES_MAX; k++) {
+        size_t at = (first + k) % commands->count;
+        int status = waits_behind(commands, at) ? STATUS_CONFLICT : carry_out(follower, &commands->list[at]);
+        commands->ended[at] = status == 0;
+        ended += status == 0;
+        if (status != STATUS_CONFLICT)
+            failures = status == 0 ? 0 : failures + 1;
+        if (failures == FAILURES_MAX)
+            follower->tried = commands->list[at].id;
+    }
+    return ended < commands->count;
+}
+
 static bool follow(struct follower *follower)
 {
-    struct commands commands = {0}, waiting = {0};
+    struct commands commands = {0};
     int status = service_job_commands(follower->service, follower->link->name, add_command, &commands);
-    for (size_t i = 0; i < commands.count && status == 0; i++)
-        status = carry_out(follower, &waiting, &commands.list[i]);
-    bool more = status != 0 || waiting.count > 0;
+    commands.ended = own_calloc(commands.count + 1, sizeof(*commands.ended));
+    bool more = status != 0 || follow_all(follower, &commands);
     free(commands.list);
-    free(waiting.list);
+    free(commands.ended);
     return more;
 }
 
