@@ -180,9 +180,9 @@ static int cancel_write(struct db_tx *tx, void *arg)
     if (status < 0 || operation->state == OPERATION_STATE_CANCELLED)
         return status;
     status = refuse_cancel(operation, cancel->problem);
-    if (status < 0 || operation->cancel_asked)
+    if (status < 0 || (operation->cancel_asked && !operation_is_outweighed(operation)))
         return status;
-    operation->cancel_asked = true;
+    operation->cancel_asked = true; /* where the policy asked for it, too: what a person stopped is not begun again */
     text_copy_cut(operation->cancelled_by, sizeof(operation->cancelled_by), cancel->actor->name);
     status = db_operation_update(tx, operation);
     if (status == 0)

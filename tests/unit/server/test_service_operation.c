@@ -52,6 +52,25 @@ static void test_cancel_is_asked_once(void **state)
     world_close(&world);
 }
 
+/* The policy would begin another one; a person wants none. */
+static void test_a_persons_cancel_counts_beside_the_policys(void **state)
+{
+    (void)state;
+    struct world world;
+    struct operation operation, cancelled;
+    open_with_reboot(&world, &operation);
+    operation.cancel_asked = true;
+    snprintf(operation.cancelled_by, sizeof(operation.cancelled_by), "%s", ACTOR_POLICY);
+    world_write(&world, write_operation, &operation);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cancel(&world, operation.uid, &cancelled), 0);
+        assert_int_equal(service_operation_get(&world.service, operation.uid, &cancelled, &world.problem), 0);
+        assert_string_equal(cancelled.cancelled_by, world_operator.name);
+    }
+    assert_int_equal(world.wakes, 1);
+    world_close(&world);
+}
+
 /* mark, drain, reboot, join, verify, resume: the reboot is the point of no return. */
 static void test_cancel_up_to_the_point_of_no_return(void **state)
 {
@@ -135,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cancel_is_asked_once),
+        cmocka_unit_test(test_a_persons_cancel_counts_beside_the_policys),
         cmocka_unit_test(test_cancel_up_to_the_point_of_no_return),
         cmocka_unit_test(test_cancels_that_are_refused),
         cmocka_unit_test(test_lists_by_cluster_node_and_state),
