@@ -15,6 +15,7 @@ static const char SQL_LIST[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluste
 static const char SQL_LIST_ALL[] = "SELECT " RUN_COLUMNS " FROM job_run WHERE cluster_id = ? ORDER BY job, restart";
 static const char SQL_OPEN[] = "SELECT " RUN_COLUMNS " FROM job_run AS r WHERE ended_at = 0 AND "
                                "(SELECT scheduler FROM cluster WHERE id = r.cluster_id) = ?";
+static const char SQL_RUNNING[] = "SELECT DISTINCT job FROM job_run WHERE ended_at = 0 AND cluster_id = ? LIMIT ?";
 static const char SQL_FORGET[] = "DELETE FROM job_run WHERE cluster_id = ? AND job = ?";
 static const char SQL_LIMIT[] =
     "DELETE FROM job_run WHERE (cluster_id, job, restart) IN (SELECT cluster_id, job, restart FROM job_run WHERE "
@@ -104,6 +105,21 @@ int db_job_run_open(struct db_tx *tx, const char *scheduler, db_row_fn fn, void 
     db_query_open(&q, tx, SQL_OPEN);
     db_bind_text(&q, scheduler);
     return db_query_walk(&q, run_read, &run, fn, arg);
+}
+
+static void job_read(struct db_query *q, void *row)
+{
+    db_get_text(q, row, JOB_ID_MAX_BYTES);
+}
+
+int db_job_run_running(struct db_tx *tx, int64_t cluster_id, int64_t jobs_max, db_row_fn fn, void *arg)
+{
+    char job[JOB_ID_MAX_BYTES];
+    auto_query struct db_query q;
+    db_query_open(&q, tx, SQL_RUNNING);
+    db_bind_i64(&q, cluster_id);
+    db_bind_i64(&q, jobs_max);
+    return db_query_walk(&q, job_read, job, fn, arg);
 }
 
 int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job)

@@ -13,6 +13,8 @@ int db_job_run_get(struct db_tx *tx, int64_t cluster_id, const char *job, int64_
 int db_job_run_list(struct db_tx *tx, int64_t cluster_id, const char *job, db_row_fn fn, void *arg);
 /* Those that go on, of all clusters under a scheduler. */
 int db_job_run_open(struct db_tx *tx, const char *scheduler, db_row_fn fn, void *arg);
+/* The jobs of the cluster that have one that goes on, each once and so many at most. A row is the job's id. */
+int db_job_run_running(struct db_tx *tx, int64_t cluster_id, int64_t jobs_max, db_row_fn fn, void *arg);
 /* All of a job: its number was given to another one. */
 int db_job_run_forget(struct db_tx *tx, int64_t cluster_id, const char *job);
 /* Those that ended before; what goes on is kept. */

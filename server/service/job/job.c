@@ -298,13 +298,9 @@ struct running {
 static int add_running(const void *row, void *arg)
 {
     struct running *running = arg;
-    const struct job_run *run = row;
-    bool known = running->count > 0 && strcmp(running->jobs[running->count - 1], run->job) == 0;
-    if (run->ended_at != 0 || known)
-        return 0;
     running->jobs = own_realloc(running->jobs, running->count + 1, sizeof(*running->jobs));
-    running->jobs[running->count++] = own_strdup(run->job);
-    return running->count == RUNNING_MAX;
+    running->jobs[running->count++] = own_strdup(row);
+    return 0;
 }
 
 static int goodput_read(struct db_tx *tx, void *arg)
@@ -313,8 +309,8 @@ static int goodput_read(struct db_tx *tx, void *arg)
     struct cluster cluster;
     int status = place_find_cluster(tx, running->cluster, &cluster, running->problem);
     if (status == 0)
-        status = db_job_run_list(tx, cluster.id, "", add_running, running);
-    for (size_t i = 0; i < running->count && status >= 0; i++) {
+        status = db_job_run_running(tx, cluster.id, RUNNING_MAX, add_running, running);
+    for (size_t i = 0; i < running->count && status == 0; i++) {
         AUTO(job_life) struct job_life life = {0};
         struct job_goodput one = {0}, *all = running->goodput;
         const struct cluster_job job = {.id = running->jobs[i], .state = CLUSTER_JOB_RUNNING};
@@ -323,7 +319,7 @@ static int goodput_read(struct db_tx *tx, void *arg)
         all->productive_ms += one.productive_ms;
         all->lost_ms += one.lost_ms;
     }
-    return status < 0 ? status : 0;
+    return status;
 }
 
 int service_job_goodput(struct service *s, const char *cluster, struct job_goodput *ret_goodput, int64_t *ret_jobs,

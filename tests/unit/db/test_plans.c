@@ -94,6 +94,7 @@ static void call_attempts(struct db_tx *tx)
     db_job_run_list(tx, 1, "", ignore, NULL);
     db_job_signalled(tx, 1, "1", ignore, NULL);
     db_job_run_open(tx, "slurm", ignore, NULL);
+    db_job_run_running(tx, 1, 100, ignore, NULL);
     db_job_run_forget(tx, 1, "1");
     db_job_run_prune(tx, 1);
     db_job_run_limit(tx, 1, 100);
