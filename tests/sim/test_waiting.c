@@ -7,6 +7,7 @@
 #define LOST 79       /* GPU has fallen off the bus: at once */
 #define CONTAINED 94  /* the jobs end by themselves: after them */
 #define FOR_PERSON 78 /* vGPU: no machine knows the remedy */
+#define OF_A_PROGRAM 13
 
 static struct fake_scheduler_node *there(struct sim *sim)
 {
@@ -22,8 +23,7 @@ static void open_busy(struct sim *sim, uint64_t seed)
     there(sim)->jobs = 1;
 }
 
-/* The machine goes in nine days, and its jobs have until then. */
-static void announce(struct sim *sim, enum provider_notice_kind kind)
+static void notice(struct sim *sim, enum provider_notice_kind kind)
 {
     struct provider_notice *notice = &sim->provider.notices[sim->provider.notice_count++];
     *notice = (struct provider_notice){.kind = kind, .due_at = clock_wall_ms(sim->provider.clock) + 9 * MS_PER_DAY};
@@ -31,6 +31,12 @@ static void announce(struct sim *sim, enum provider_notice_kind kind)
     snprintf(notice->instance_id, sizeof(notice->instance_id), "%s",
              fake_provider_of_node(&sim->provider, "gpu-1")->id);
     snprintf(notice->words, sizeof(notice->words), "planned work");
+}
+
+/* The machine goes in nine days, and its jobs have until then. */
+static void announce(struct sim *sim, enum provider_notice_kind kind)
+{
+    notice(sim, kind);
     sim_run(sim, 2 * MS_PER_HOUR);
     assert_true(there(sim)->out);
     assert_int_equal(there(sim)->evictions, 0);
@@ -69,6 +75,45 @@ static void a_lost_gpu_does_not_wait_for_the_date(void **state)
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 1);
         sim_close(&sim);
     }
+}
+
+/* The scheduler takes no mark, so the drain does not begin, and the date is nearer with each look. */
+static void a_date_of_a_drain_that_has_not_begun_is_the_same_date(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_busy(&sim, 410);
+    sim.scheduler.refuses = true;
+    notice(&sim, PROVIDER_NOTICE_RETIREMENT);
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, 2 * MS_PER_HOUR);
+    const int64_t id = sim_read(&sim, "gpu-1").operation.id;
+    for (int i = 0; i < 5; i++) {
+        sim_verdict(&sim, "gpu-1", OF_A_PROGRAM, SEVERITY_WARN); /* something to look at */
+        sim_run(&sim, 2 * MS_PER_MIN);
+    }
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 0);
+    assert_int_equal(sim_read(&sim, "gpu-1").operation.id, id);
+    sim_verdict(&sim, "gpu-1", LOST, SEVERITY_CRITICAL); /* a worse one counts at once all the same */
+    sim_run(&sim, 5 * MS_PER_MIN);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 1);
+    sim.scheduler.refuses = false;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 1);
+    sim_close(&sim);
+}
+
+/* The group may have one node in repair, which is gpu-1. */
+static void another_node_that_waits_for_a_place_does_not_take_it(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_busy(&sim, 411);
+    announce(&sim, PROVIDER_NOTICE_RETIREMENT);
+    sim_verdict(&sim, "gpu-2", LOST, SEVERITY_CRITICAL);
+    sim_verdict(&sim, "gpu-1", LOST, SEVERITY_CRITICAL);
+    run_out(&sim, 2 * MS_PER_HOUR);
+    assert_int_equal(there(&sim)->evictions, 1);
+    sim_close(&sim);
 }
 
 static void what_can_wait_for_jobs_waits_as_long_as_it_would_alone(void **state)
@@ -210,6 +255,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_gpu_does_not_wait_for_the_date),
+        cmocka_unit_test(a_date_of_a_drain_that_has_not_begun_is_the_same_date),
+        cmocka_unit_test(another_node_that_waits_for_a_place_does_not_take_it),
         cmocka_unit_test(what_can_wait_for_jobs_waits_as_long_as_it_would_alone),
         cmocka_unit_test(a_machine_that_hangs_does_not_wait_for_the_date),
         cmocka_unit_test(a_persons_repair_goes_on_and_its_jobs_have_less_time),

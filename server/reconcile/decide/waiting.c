@@ -62,8 +62,10 @@ static int64_t wait_of(const struct decision *d, const struct loop_settings *set
 static bool is_shorter(const struct operation *op, const struct decision *d, const struct loop_settings *settings,
                        int64_t now)
 {
-    int64_t left = began_at(op, now) + reconcile_job_wait_ms(op, settings) - now;
-    return wait_of(d, settings) + SHORTER_BY_MS < left;
+    /* A date is nearer with each look. It is the same date as long as the drain has not begun. */
+    bool same_date = drain_of(op)->started_at == 0 && d->urgency != URGENCY_NOW;
+    int64_t since = same_date ? op->created_at : began_at(op, now);
+    return wait_of(d, settings) + SHORTER_BY_MS < since + reconcile_job_wait_ms(op, settings) - now;
 }
 
 /* --- what would be decided ------------------------------------------------------------------------------------ */
@@ -73,6 +75,15 @@ static struct policy_node without_operation(const struct policy_node *node)
     struct policy_node view = *node;
     view.state = NODE_STATE_HELD;
     view.has_active_operation = view.under_test = false;
+    return view;
+}
+
+/* It is decided on elsewhere: here it takes no place that an operation left out has. */
+static struct policy_node without_repair(const struct policy_node *node)
+{
+    struct policy_node view = *node;
+    view.opted_out = true;
+    view.request = POLICY_REQUEST_NONE;
     return view;
 }
 
@@ -128,7 +139,7 @@ void reconcile_waiting_decide(const struct policy_snapshot *snapshot, struct dec
     autofree struct policy_node *views = own_calloc(count, sizeof(*views));
     for (size_t i = 0; i < count; i++) {
         bool is = is_weighed(&items[i]);
-        views[i] = is ? without_operation(&snapshot->nodes[i]) : snapshot->nodes[i];
+        views[i] = is ? without_operation(&snapshot->nodes[i]) : without_repair(&snapshot->nodes[i]);
         if (is)
             leave_out(&instead.group, items[i].node->op);
     }
