@@ -5,7 +5,7 @@
 // /var/log/messages and not /dev/kmsg, which all nodes of one host share, as they share its
 // boot id; and a node's instance id lies in its state directory beforehand.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -94,14 +94,24 @@ test('one Xid 31 in /var/log/messages costs no node', { skip: why }, async () =>
 });
 
 const agentOf = (node) => agents().filter((p) => p.spec.nodeName === node && p.status.phase === 'Running' && !p.metadata.deletionTimestamp);
-async function tainted(node, label) {
-  await until('its label and its taint say so', () => world.health(node) === label && world.kubeNode(node).spec.taints.some((t) => t.key === HEALTH));
+// The label and the taint may stand for less than a look takes, so the node is watched from before the line is written.
+async function tainted(node, label, line) {
+  const watch = spawn(join(world.kubernetes, 'bin/kubectl'), ['--kubeconfig', join(world.kubernetes, 'admin.conf'), 'get', 'nodes', '--watch', '--no-headers', '-o',
+    `custom-columns=NAME:.metadata.name,HEALTH:.metadata.labels.${HEALTH.replaceAll('.', '\\.')},TAINTS:.spec.taints[*].key`]);
+  let seen = '';
+  watch.stdout.on('data', (data) => { seen += data; });
+  try {
+    await until('it is watched', () => new RegExp(`^${node} +Schedulable `, 'm').test(seen));
+    world.messages(node, line);
+    await until('its label and its taint say so', () => new RegExp(`^${node} +${label} .*${HEALTH}`, 'm').test(seen));
+  } finally {
+    watch.kill();
+  }
 }
 
 test('Xid 73 reboots the node under the taint, and its agent comes with it', { skip: why }, async () => {
   const { bootID } = world.kubeNode('gpu-1').status.nodeInfo;
-  world.messages('gpu-1', XID(73, 'NVENC2 Error'));
-  await tainted('gpu-1', 'UnschedulablePendingReboot');
+  await tainted('gpu-1', 'UnschedulablePendingReboot', XID(73, 'NVENC2 Error'));
   await world.repaired('gpu-1', 'reboot');
   await until('kubelet reports the new boot', () => world.kubeNode('gpu-1').status.nodeInfo.bootID !== bootID);
   assert.equal(agentOf('gpu-1').length, 1);
@@ -111,8 +121,7 @@ test('Xid 73 reboots the node under the taint, and its agent comes with it', { s
 const NVLINK = 'NVRM: Xid (PCI:0000:b9:00): 74, pid=<unknown>, name=<unknown>, NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)';
 test('Xid 74 replaces the machine: another one joins as the node, its agent enrols, and it is checked', { skip: why }, async () => {
   const { uid } = world.kubeNode('gpu-2').metadata, machine = world.node('gpu-2').instanceId;
-  world.messages('gpu-2', NVLINK);
-  await tainted('gpu-2', 'UnschedulablePendingReplacement');
+  await tainted('gpu-2', 'UnschedulablePendingReplacement', NVLINK);
   await world.repaired('gpu-2', 'replace');
   assert.notEqual(world.node('gpu-2').instanceId, machine);
   assert.notEqual(world.kubeNode('gpu-2').metadata.uid, uid);
