@@ -78,7 +78,12 @@ bool auth_user(struct api_call *call)
     audit_who(call, &call->actor);
     if (call->actor.role >= needed[access] || (access == ACCESS_REPORTER && call->actor.role == ROLE_REPORTER))
         return true;
-    api_problem_printf(call, PROBLEM_FORBIDDEN, "This needs the role \"%s\"; the token has the role \"%s\".",
-                       role_text(needed[access]), role_text(call->actor.role));
+    if (access == ACCESS_REPORTER)
+        api_problem_printf(call, PROBLEM_FORBIDDEN,
+                           "This needs the role \"reporter\" or \"operator\"; the token has the role \"%s\".",
+                           role_text(call->actor.role));
+    else
+        api_problem_printf(call, PROBLEM_FORBIDDEN, "This needs the role \"%s\"; the token has the role \"%s\".",
+                           role_text(needed[access]), role_text(call->actor.role));
     return false;
 }

@@ -81,7 +81,7 @@ enum cli_exit {
     X(NODE, "node", 'n', "NAME", "the node")                                                                     \
     X(LIMIT, "limit", 0, "N", "at most so many; 0: all")                                                         \
     X(AFTER, "after", 0, "ID", "only events after this one")                                                     \
-    X(ROLE, "role", 0, "viewer|operator|admin", "what an API token may do")                                      \
+    X(ROLE, "role", 0, "reporter|job|viewer|operator|admin", "what an API token may do")                         \
     X(NAME, "name", 0, "NAME", "what the token or access key is called")                                         \
     X(ENROLLMENT, "enrollment", 0, NULL, "a token that lets a node's agent enrol")                               \
     X(MACHINES, "machines", 0, NULL, "a token that lets agents of an inventory's machines enrol")                \

@@ -340,8 +340,15 @@ int cli_node_report(struct cli *cli)
     const char *hours = cli->option[CLI_OPTION_HOURS], *given = cli->option[CLI_OPTION_KEY];
     autofree char *path = NULL, *key = own_printf("Idempotency-Key: %s", given != NULL ? given : "");
     int64_t count = 0;
-    if (cli->option[CLI_OPTION_FILE] != NULL && cli->argument_count == 0)
-        return report_many(cli);
+    if (cli->option[CLI_OPTION_FILE] != NULL) {
+        bool more = cli->argument_count > 0 || given != NULL || hours != NULL;
+        more = more || cli->option[CLI_OPTION_DEVICE] != NULL || cli->option[CLI_OPTION_USER] != NULL ||
+               cli->option[CLI_OPTION_JOB] != NULL;
+        return more
+                   ? cli_usage(cli, "-f FILE takes no NODE, --device, --user, --job, --hours or --idempotency-key: the "
+                                    "file has them")
+                   : report_many(cli);
+    }
     if (cli->argument_count != 3)
         return cli_usage(cli, "node report takes NODE KIND TEXT, or -f FILE for many");
     if (hours != NULL && text_parse_i64(hours, 1, INT64_C(2160), &count) != 0)

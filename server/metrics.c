@@ -152,9 +152,9 @@ static void render_recovery(struct text *t, const struct reconcile_stats *loop)
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         text_printf(t, "holdfast_repairs_begun_total{kind=\"%s\"} %" PRIu64 "\n", operation_kind_text(kinds[i]),
                     durations->begun[kinds[i]]);
-    text_add(t,
-             "# HELP holdfast_repairs_repeated_total Of them, those of a node repaired within repeatWindow, by kind\n"
-             "# TYPE holdfast_repairs_repeated_total counter\n");
+    text_add(t, "# HELP holdfast_repairs_repeated_total "
+                "Repairs of the policy on a node that another repair gave back within repeatWindow, by kind\n"
+                "# TYPE holdfast_repairs_repeated_total counter\n");
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         text_printf(t, "holdfast_repairs_repeated_total{kind=\"%s\"} %" PRIu64 "\n", operation_kind_text(kinds[i]),
                     durations->repeated[kinds[i]]);

@@ -15,19 +15,20 @@
 #include <inttypes.h>
 
 /* name, type, help: each is in this order in the text. */
-#define CLUSTER_METRICS_LIST(X)                                                                                 \
-    X(JOBS_MEASURED, "holdfast_jobs_measured", "gauge", "Running jobs of which the goodput is known")           \
-    X(JOBS_GOODPUT, "holdfast_jobs_goodput_ratio", "gauge", "Share of their node time that was productive")     \
-    X(JOBS_LOST, "holdfast_jobs_lost_node_seconds", "gauge", "Node time that they lost to faults and restarts") \
-    X(CLUSTER_PAUSED, "holdfast_cluster_paused", "gauge", "Whether a person paused automatic actions")          \
-    X(APPROVALS, "holdfast_approvals_waiting", "gauge", "Repairs that wait for the approval of a person")       \
-    X(INCIDENTS, "holdfast_incidents_open", "gauge", "Open incidents of several nodes")                         \
-    X(GROUP_NODES, "holdfast_group_nodes", "gauge", "Nodes of an instance group, by state")                     \
-    X(GROUP_DESIRED, "holdfast_group_desired_nodes", "gauge", "Nodes that an instance group is to have")        \
-    X(GROUP_UNHEALTHY, "holdfast_group_unhealthy_nodes", "gauge", "Nodes of a group with a critical fault")     \
-    X(GROUP_BREAKER, "holdfast_group_breaker_open", "gauge", "Whether the breaker holds a group's repairs")     \
-    X(WEBHOOK_DELIVERED, "holdfast_webhook_delivered_total", "counter", "Messages that the receiver took")      \
-    X(WEBHOOK_DROPPED, "holdfast_webhook_dropped_total", "counter", "Messages refused, or too old to send")     \
+#define CLUSTER_METRICS_LIST(X)                                                                                      \
+    X(JOBS_MEASURED, "holdfast_jobs_measured", "gauge", "Running jobs of which the goodput is known")                \
+    X(JOBS_GOODPUT, "holdfast_jobs_goodput_ratio", "gauge", "Productive share of node time of running jobs, 0 to 1") \
+    X(JOBS_LOST, "holdfast_jobs_lost_node_seconds", "gauge",                                                         \
+      "Node time that running jobs lost to faults and restarts")                                                     \
+    X(CLUSTER_PAUSED, "holdfast_cluster_paused", "gauge", "Whether a person paused automatic actions")               \
+    X(APPROVALS, "holdfast_approvals_waiting", "gauge", "Repairs that wait for the approval of a person")            \
+    X(INCIDENTS, "holdfast_incidents_open", "gauge", "Open incidents of several nodes")                              \
+    X(GROUP_NODES, "holdfast_group_nodes", "gauge", "Nodes of an instance group, by state")                          \
+    X(GROUP_DESIRED, "holdfast_group_desired_nodes", "gauge", "Nodes that an instance group is to have")             \
+    X(GROUP_UNHEALTHY, "holdfast_group_unhealthy_nodes", "gauge", "Nodes of a group with a critical fault")          \
+    X(GROUP_BREAKER, "holdfast_group_breaker_open", "gauge", "Whether the breaker holds a group's repairs")          \
+    X(WEBHOOK_DELIVERED, "holdfast_webhook_delivered_total", "counter", "Messages that the receiver took")           \
+    X(WEBHOOK_DROPPED, "holdfast_webhook_dropped_total", "counter", "Messages refused, or too old to send")          \
     X(WEBHOOK_FAILURES, "holdfast_webhook_failures", "gauge", "Failed tries in a row of the next message, 0: none")
 enum figure {
 #define X(SYMBOL, name, type, help) SYMBOL,

@@ -37,7 +37,7 @@ async function showLog(ctx, event) {
 function logText(log) {
   if (log.reading) return h('p', { class: 'quiet' }, 'Reading …');
   if (log.error) return h('p', { class: 'banner bad', role: 'alert' }, log.error);
-  if (log.log === undefined) return h('p', {}, 'Only the user of the job may read its output: the file ', h('code', {}, log.path), log.node && ` on ${log.node}`, '.');
+  if (log.log === undefined) return h('p', {}, 'hpd does not read the output of Slurm jobs. The file is ', h('code', {}, log.path), log.node && ` on ${log.node}`, '.');
   return [h('p', { class: 'quiet' }, log.source && `${log.source}${log.node ? ` on ${log.node}` : ''}, read `, ago(log.readAt),
     log.cut && '. Earlier lines are left out: they are more than hpd reads at once.'),
   h('pre', { tabindex: '0', 'aria-label': 'The log' }, log.log || 'It has written nothing.')];
@@ -60,7 +60,7 @@ const commandButtons = (ctx, j) => j.commands.map((command) => {
     fields: [size].filter(Boolean), verb: label, danger: command !== 'resume', run: async (values) => {
       await post(`clusters/${segment(ctx.names[0])}/jobs/${segment(j.id)}/command`, { command, ...(size ? { size: Number(values.size) } : {}) });
       ctx.again();
-      return 'It is asked for, and carried out within seconds.';
+      return 'Command stored. hpd carries it out within seconds.';
     } }) }, label);
 });
 
@@ -69,7 +69,7 @@ const number = (label, name, value, max, min = 0) => h('label', {}, label, h('in
 const hasRanks = (j) => j.id.includes('/'); // a job of Kubernetes
 const logView = (ctx, j) => h('section', { key: 'log' }, h('h2', {}, 'Log'),
   h('form', { class: 'row', 'aria-label': 'Which log', onsubmit: (event) => showLog(ctx, event) }, hasRanks(j) && number('Rank', 'rank', '0', 4095), number('Lines', 'lines', '200', 5000, 1),
-    hasRanks(j) && h('label', { class: 'check' }, h('input', { type: 'checkbox', name: 'previous', value: 'true', onchange: theirs }), 'of the container before'),
+    hasRanks(j) && h('label', { class: 'check' }, h('input', { type: 'checkbox', name: 'previous', value: 'true', onchange: theirs }), 'Previous container'),
     h('button', {}, 'Read the log')),
   ctx.memory.log && h('div', { key: 'read' }, logText(ctx.memory.log)));
 

@@ -312,6 +312,8 @@ static void read_node(const json_t *labels, struct report_body *body)
     snprintf(body->node, sizeof(body->node), "%.*s", (int)(len < sizeof(body->node) ? len : 0), node);
 }
 
+#define NODE_LABELS "holdfast_node, node, nodename, Hostname, hostname or instance"
+
 static void read_alert(const struct api_call *call, const json_t *alert, struct report_body *body,
                        struct service_report *report)
 {
@@ -333,13 +335,18 @@ static void read_alert(const struct api_call *call, const json_t *alert, struct 
         text_copy_cut(body->kind, sizeof(body->kind), report_kind_text(REPORT_KIND_SUSPECTED));
     read_node(labels, body);
     report->node = body->node;
-    if (strlen(key) < 2 || strlen(key) >= sizeof(report->key) || FIRST_OF(alert, "fingerprint")[0] == '\0')
+    if (key[0] == '/') {
         refuse(report, "The alert has no fingerprint, by which it is known again.");
-    else if (body->node[0] == '\0')
-        refuse(report,
-               "The alert has no label that names a node: holdfast_node, node, nodename, Hostname or instance.");
-    else if (!take(body, clock_wall_ms(call->service->clock), &report->report, error))
+    } else if (strlen(key) >= sizeof(report->key)) {
+        snprintf(error, sizeof(error),
+                 "The fingerprint of the alert is too long: with startsAt it may have at most %zu characters.",
+                 sizeof(report->key) - 2);
         refuse(report, error);
+    } else if (body->node[0] == '\0') {
+        refuse(report, "The alert has no label that names a node: " NODE_LABELS ".");
+    } else if (!take(body, clock_wall_ms(call->service->clock), &report->report, error)) {
+        refuse(report, error);
+    }
     text_copy_cut(report->key, sizeof(report->key), key);
 }
 

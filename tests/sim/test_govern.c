@@ -180,7 +180,11 @@ static void what_cannot_be_taken_back_is_said_once_and_tried_on(void **state)
     sim.scheduler.stuck = "User hpd cannot delete it";
     forget(&sim);
     sim_run(&sim, 2 * MS_PER_HOUR);
-    assert_int_equal(sim_events(&sim, NULL, EVENT_KIND_SCHEDULER_DESIRED, "stays in the scheduler slurm: User hpd"), 1);
+    assert_int_equal(
+        sim_events(
+            &sim, NULL, EVENT_KIND_SCHEDULER_DESIRED,
+            "cannot remove from the scheduler slurm what a former quota or scheduler configuration made: User hpd"),
+        1);
     assert_int_equal(held(&sim), 1);
     sim.scheduler.stuck = NULL;
     sim_run(&sim, 2 * MS_PER_MIN);

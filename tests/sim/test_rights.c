@@ -111,7 +111,7 @@ static void faults_that_may_not_be_shown_are_told_once(void **state)
 /* There is room for 20: what is beyond is said beside them. */
 static void faults_beyond_those_that_are_shown_are_said(void **state)
 {
-    static const char more[] = "(The node has more faults than are shown: hpctl node explain)";
+    static const char more[] = "(More faults than shown here: hpctl node explain gpu-1.)";
     struct sim sim;
     (void)state;
     sim_open(&sim, 45, true);

@@ -69,10 +69,12 @@ static void a_lost_gpu_does_not_wait_for_the_date(void **state)
             sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "xid.79 on 0000:b9:00 leaves its jobs less time"),
             1 - (int)i);
         assert_int_equal(
-            sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "what was seen since leaves its jobs less time"),
-            1);
+            sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "replaced by a more urgent repair: "), 1);
         sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
         assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 1);
+        struct reconcile_stats stats;
+        reconcile_stats(sim.reconcile, &stats);
+        assert_int_equal(stats.durations.refused, 0); /* no person did */
         sim_close(&sim);
     }
 }
@@ -173,7 +175,8 @@ static void a_persons_repair_goes_on_and_its_jobs_have_less_time(void **state)
         sim_verdict(&sim, "gpu-1", LOST, SEVERITY_CRITICAL);
         run_out(&sim, 5 * MS_PER_MIN);
         assert_int_equal(there(&sim)->evictions, 1);
-        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_JOBS, "what was seen since leaves the jobs less time"),
+        assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_JOBS,
+                                    "a newer fault (xid.79) shortens the wait for jobs: they may run until "),
                          1);
         assert_int_equal(sim_read(&sim, "gpu-1").operation.id, op.id);
         sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
@@ -232,7 +235,8 @@ static void a_check_that_has_not_begun_hides_no_fault(void **state)
     sim_until(&sim, "gpu-1", NODE_STATE_HELD, 5 * MS_PER_MIN);
     sim_run(&sim, MS_PER_MIN);
     assert_true(there(&sim)->out);
-    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "a fault of the node comes first"), 1);
+    assert_int_equal(
+        sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "check cancelled: the node has a new fault, "), 1);
     sim_close(&sim);
 }
 
@@ -245,7 +249,7 @@ static void a_check_gives_way_to_a_repair(void **state)
     run_out(&sim, 5 * MS_PER_MIN);
     assert_int_equal(there(&sim)->evictions, 1);
     assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED,
-                                "a fault of the node comes first: xid.79 on 0000:b9:00"),
+                                "check cancelled: the node has a new fault, xid.79 on 0000:b9:00"),
                      1);
     sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
     sim_close(&sim);

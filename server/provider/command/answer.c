@@ -198,7 +198,7 @@ static int read_listing(const char *name, const char *member, const struct comma
         return bad_of(name, ret_error, error);
     const json_t *array = json_object_get(json, member);
     if (!json_is_array(array) || json_object_size(json) != 1 || json_array_size(array) > LISTED_MAX) {
-        snprintf(error, sizeof(error), "it must have a list \"%s\" of at most %d, and nothing else", member,
+        snprintf(error, sizeof(error), "it must have a list \"%s\" of at most %d entries, and nothing else", member,
                  LISTED_MAX);
         return bad_of(name, ret_error, error);
     }

@@ -167,25 +167,31 @@ static int cancel(struct turn *turn, struct operation *op, const struct decision
 {
     op->cancel_asked = true;
     text_copy_cut(op->cancelled_by, sizeof(op->cancelled_by), ACTOR_POLICY);
-    if (reconcile_spares_jobs(op))
-        snprintf(op->error, sizeof(op->error), "a fault of the node comes first: %s%s%s",
-                 instead->code[0] != '\0' ? instead->code : "a fault", instead->device[0] != '\0' ? " on " : "",
-                 instead->device);
-    else
-        snprintf(op->error, sizeof(op->error), "what was seen since leaves its jobs less time");
+    bool check = reconcile_spares_jobs(op), known = instead->code[0] != '\0', on = known && instead->device[0] != '\0';
+    snprintf(op->error, sizeof(op->error), "%s%s%s%s%s",
+             check ? "the node has a new fault" : "replaced by a more urgent repair",
+             !known  ? ""
+             : check ? ", "
+                     : ": ",
+             instead->code, on ? " on " : "", on ? instead->device : "");
     return db_operation_update(turn->tx, op);
 }
 
-static int shorten(struct turn *turn, struct rnode *node, struct operation *op, int64_t wait_ms)
+/* Jobs may have less time without a newer fault, too: a setting was changed, or another fault hurries the same repair. */
+static int shorten(struct turn *turn, const struct decide_item *item, struct operation *op, int64_t wait_ms)
 {
     char until[CLOCK_TEXT_MAX];
+    const char *code = item->instead->code;
+    autofree char *why = is_new(item, item->instead) && code[0] != '\0'
+                             ? own_printf("a newer fault (%s) shortens the wait for jobs", code)
+                             : own_strdup("the wait for jobs is shorter now");
     int64_t since_began = turn->now - began_at(op, turn->now);
     op->job_wait_ms = since_began + wait_ms > 0 ? since_began + wait_ms : 1;
     int status = db_operation_update(turn->tx, op);
     clock_format(turn->now + wait_ms, until);
     return status != 0 ? status
-                       : turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, node, op,
-                                    "what was seen since leaves the jobs less time: until %s", until);
+                       : turn_event(turn, EVENT_LEVEL_WARN, EVENT_KIND_JOBS, item->node, op,
+                                    "%s: they may run until %s", why, until);
 }
 
 int reconcile_waiting_apply(struct turn *turn, const struct decide_item *item)
@@ -203,7 +209,7 @@ int reconcile_waiting_apply(struct turn *turn, const struct decide_item *item)
     if (ours || reconcile_spares_jobs(&op))
         status = cancel(turn, &op, item->instead);
     else
-        status = shorten(turn, node, &op, wait_of(item->instead, &node->group->settings));
+        status = shorten(turn, item, &op, wait_of(item->instead, &node->group->settings));
     if (status == 0)
         turn_after(turn, node, poke, NULL, 0);
     return status;

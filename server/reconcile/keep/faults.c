@@ -69,9 +69,9 @@ static int64_t due(const struct scheduler_link *link, int64_t now)
 /* --- what is to be shown -------------------------------------------------------------------------------------------- */
 
 struct collecting {
+    const char *node;
     struct scheduler_faults *faults;
     int64_t first_at; /* when the first of them was received */
-    int rows;         /* open verdicts that were read */
     bool left_out;    /* faults beyond those that there is room for */
     uint64_t number;
 };
@@ -80,7 +80,6 @@ static int take_verdict(const void *found, void *arg)
 {
     const struct verdict *row = found;
     struct collecting *c = arg;
-    c->rows++;
     if (!row->node_fault)
         return 0;
     c->left_out = c->faults->count == SCHEDULER_FAULTS_MAX;
@@ -100,12 +99,12 @@ static int take_verdict(const void *found, void *arg)
 
 static void say_sentence(struct collecting *c, const char *sentence)
 {
-    static const char more[] = " (The node has more faults than are shown: hpctl node explain)";
+    autofree char *more = own_printf(" (More faults than shown here: hpctl node explain %s.)", c->node);
     char *said = c->faults->sentence;
     const size_t size = sizeof(c->faults->sentence);
     text_copy_cut(said, size, sentence);
-    if (c->left_out || c->rows == ROWS_MAX)
-        snprintf(said, size, "%.*s%s", TEXT_FIT(sentence, size - sizeof(more)), more);
+    if (c->left_out)
+        snprintf(said, size, "%.*s%s", TEXT_FIT(sentence, size - 1 - strlen(more)), more);
 }
 
 /* NOT_FOUND: a fault that no decision has seen yet. */
@@ -133,7 +132,8 @@ static int read_faults(struct db_tx *tx, int64_t node_id, struct collecting *c)
 static int collect(struct reconcile *r, const struct rnode *node, struct collecting *c)
 {
     struct db_tx *tx = NULL;
-    *c = (struct collecting){.faults = own_calloc(1, sizeof(struct scheduler_faults)), .number = HASH_BASIS};
+    *c = (struct collecting){
+        .node = node->name, .faults = own_calloc(1, sizeof(struct scheduler_faults)), .number = HASH_BASIS};
     int status = db_read_begin(r->db, &tx);
     if (status == 0)
         status = read_faults(tx, node->id, c);

@@ -203,10 +203,10 @@ static int write_stuck(struct db_tx *tx, void *arg)
     s->turn.tx = tx;
     for (const struct rcluster *c = s->turn.r->clusters; c != NULL && status == 0; c = c->next)
         if (c->link == s->link)
-            status =
-                turn_cluster_event(&s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DESIRED, c, s->governance->stuck,
-                                   "what a quota or a scheduler configuration had made stays in the scheduler %s: %s",
-                                   s->link->name, s->governance->stuck);
+            status = turn_cluster_event(
+                &s->turn, EVENT_LEVEL_WARN, EVENT_KIND_SCHEDULER_DESIRED, c, s->governance->stuck,
+                "cannot remove from the scheduler %s what a former quota or scheduler configuration made: %s",
+                s->link->name, s->governance->stuck);
     return status;
 }
 

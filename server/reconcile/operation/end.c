@@ -72,7 +72,8 @@ static void count_end(struct reconcile *r, struct rnode *node, const void *data)
     (void)node;
     r->stats.durations.ended[op->kind][op->state]++;
     r->stats.durations.refused += op->cause == OPERATION_CAUSE_FAULT && operation_is_repair(op->kind) &&
-                                  op->state == OPERATION_STATE_CANCELLED && op->cancelled_by[0] != '\0';
+                                  op->state == OPERATION_STATE_CANCELLED && op->cancelled_by[0] != '\0' &&
+                                  !operation_is_outweighed(op);
     if (op->state == OPERATION_STATE_SUCCEEDED)
         durations_add(&r->stats.durations.operations[op->kind], op->finished_at - op->created_at);
     for (int i = 0; i < op->step_count; i++)

@@ -164,8 +164,8 @@ static int end_write(struct db_tx *tx, void *arg)
     if (status != 0 || ending->refusal == NULL || place_find_cluster(tx, command->cluster, &cluster, &problem) != 0)
         return status;
     return cluster_event(tx, &cluster, EVENT_LEVEL_WARN, EVENT_KIND_OPERATOR_REQUEST,
-                         "The job %s takes no %s, which %s asked for: %s", command->job,
-                         job_command_kind_text(command->kind), command->actor, ending->refusal);
+                         "\"%s\" of job %s, requested by %s, was refused: %s", job_command_kind_text(command->kind),
+                         command->job, command->actor, ending->refusal);
 }
 
 int service_job_command_end(struct service *s, const struct job_command *command, const char *refusal)

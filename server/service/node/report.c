@@ -102,8 +102,8 @@ static int end(struct db_tx *tx, const struct reporting *reporting, struct servi
         return status;
     said->outcome = REPORT_OUTCOME_OVER;
     const char *about = verdict->device[0] != '\0' ? verdict->device : place->node.name;
-    return place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_VERDICT, "%s %s is over: %s says so",
-                       verdict->code, about, reporting->actor->name);
+    return place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_VERDICT, "%s %s resolved by %s", verdict->code,
+                       about, reporting->actor->name);
 }
 
 static int refuse(struct service_report *said, int status)
@@ -121,9 +121,11 @@ static int take(struct db_tx *tx, const struct reporting *reporting, struct serv
     bool is_open = false;
     struct place place;
     if (is_certain && reporting->actor->role < ROLE_OPERATOR)
-        return refuse(said, problem_say(&said->problem, STATUS_DENIED, PROBLEM_FORBIDDEN,
-                                        "A token with the role reporter suspects; kind \"%s\" needs the role operator.",
-                                        report_kind_text(said->report.kind)));
+        return refuse(
+            said,
+            problem_say(&said->problem, STATUS_DENIED, PROBLEM_FORBIDDEN,
+                        "A token with the role reporter cannot send the kind \"%s\": that needs the role operator.",
+                        report_kind_text(said->report.kind)));
     int status = place_find(tx, reporting->cluster, said->node, &place, &said->problem);
     if (status == STATUS_NOT_FOUND)
         return refuse(said, status);
@@ -247,7 +249,8 @@ int service_node_report_step_times(struct service *s, const struct actor *actor,
         text_copy_cut(said->report.subject, sizeof(said->report.subject), job);
         snprintf(said->key, sizeof(said->key), "step-times/%s", job);
         snprintf(said->text, sizeof(said->text),
-                 "a step takes %" PRId64 " ms here and %" PRId64 " ms on most nodes of the job", steps[i].ms, median);
+                 "a step takes %" PRId64 " ms here; the median of the job's nodes is %" PRId64 " ms", steps[i].ms,
+                 median);
         found++;
     }
     int status = service_node_report_many(s, actor, cluster, reports, found, ret_problem);

@@ -359,6 +359,9 @@ test('nodes', async () => {
   assert.equal((await call('receiveReports', 200, about)).taken[0].outcome, 'known');
   const some = await call('receiveReports', 200, { params: { cluster }, body: { reports: [{ ...about.body.reports[0], over: true }, { node: 'gpu-9', kind: 'suspected', text: 'nobody is there' }] } });
   assert.deepEqual([some.taken[0].outcome, some.refused[0].code], ['over', 'not-found']);
+  const other = { ...about.body.reports[0], key: 'job-8' };
+  await call('receiveReports', 400, { params: { cluster }, body: { reports: [other, { ...other, kind: 'job-failed', user: '', key: 'job-9' }] } });
+  assert.equal((await call('receiveReports', 200, { params: { cluster }, body: { reports: [other] } })).taken[0].outcome, 'stored'); // nothing of the refused document was
   await call('receiveReports', 400, { params: { cluster }, body: {} });
   await call('receiveReports', 400, { params: { cluster }, body: { ...about.body, stepTimes: { job: '7', ranks: [{ node: 'gpu-1', milliseconds: 1 }] } } });
   await call('receiveReports', 404, { ...about, params: { cluster: 'nothing' } });
@@ -369,9 +372,14 @@ test('nodes', async () => {
     assert.equal((await call('receiveAlerts', 200, alert(status))).taken[0].outcome, outcome);
   await call('receiveAlerts', 404, alert('firing', { instance: 'gpu-9:9400' }));
   await call('receiveAlerts', 400, alert('firing', { holdfast_kind: 'bad' }));
+  const long = alert('firing');
+  long.body.alerts[0].fingerprint = 'a'.repeat(400);
+  assert.match((await call('receiveAlerts', 400, long)).detail, /^The fingerprint of the alert is too long: with startsAt it may have at most \d+ characters/);
   await call('receiveAlerts', 400, { params: { cluster }, body: {} });
   const reporter = (await call('createToken', 201, { body: { kind: 'api', name: 'monitor', role: 'reporter', ttl: '1h' } })).secret;
   await call('reportNode', 403, { ...at('gpu-1'), token: reporter, body: { kind: 'certain', text: 'it is broken' } });
+  const looker = (await call('createToken', 201, { body: { kind: 'api', name: 'reader', role: 'viewer', ttl: '1h' } })).secret;
+  assert.match((await call('reportNode', 403, { ...at('gpu-1'), token: looker, body: { kind: 'suspected', text: 'it may be broken' } })).detail, /needs the role "reporter" or "operator"/);
   await call('reportNode', 200, { ...at('gpu-1'), token: reporter, body: { kind: 'suspected', text: 'it may be broken' } });
   await call('injectXid', 202, { ...at('gpu-1'), body: { xid: 79, pci: '0000:b9:00' } });
   await call('injectXid', 400, { ...at('gpu-1'), body: { xid: 'all' } });

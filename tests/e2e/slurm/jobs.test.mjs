@@ -79,7 +79,7 @@ test('a job gets another number of nodes, with as many tasks on each', async () 
   // More nodes than there are: Slurm says what it makes of that, and the job is not lost.
   ask('scale', job, '900');
   await until('Slurm has refused it, or lets it wait', () => state(job) === 'PENDING' && squeue(job, '%Q') !== '0'
-    || world.json('event', 'list', '--kind', 'operator-request').some((e) => e.message.includes(`The job ${job} takes no scale, which token:admin asked for`)));
+    || world.json('event', 'list', '--kind', 'operator-request').some((e) => e.message.includes(`"scale" of job ${job}, requested by token:admin, was refused: `)));
   world.slurmRun('scancel', job);
 });
 

@@ -404,6 +404,10 @@ static void a_wrong_word_is_an_error_before_anything_is_asked(void **state)
         {{"node", "list", "-cx", "-o", "jsonpath="}, "--output is table"},
         {{"node", "reboot", "gpu-[1-", "-cx"}, "is no list of at most 1000 nodes"},
         {{"node", "reboot", "gpu-[1-2]", "-cx", "--idempotency-key", "k"}, "is for one node, not for 2"},
+        {{"node", "report", "gpu-1", "-cx", "-f", "x"}, "-f FILE takes no NODE, --device"},
+        {{"node", "report", "-cx", "-f", "x", "--hours", "2"}, "-f FILE takes no NODE, --device"},
+        {{"node", "report", "-cx", "-f", "x", "--device", "a"}, "-f FILE takes no NODE, --device"},
+        {{"node", "report", "-cx", "-f", "x", "--idempotency-key", "k"}, "--idempotency-key: the file has them"},
     };
     struct script *script = *state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

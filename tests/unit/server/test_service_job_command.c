@@ -188,8 +188,9 @@ static void test_a_batch_job_takes_what_its_scheduler_can(void **state)
     struct problem problem;
     const struct db_event_filter filter = {.cluster = "ml", .limit = 100};
     assert_int_equal(service_event_list(&world.service, &filter, said, &events, &problem), 0);
-    assert_string_equal(text_get(&events),
-                        "ml: The job 82 takes no scale, which token:ann asked for: Node count specification invalid\n");
+    assert_string_equal(
+        text_get(&events),
+        "ml: \"scale\" of job 82, requested by token:ann, was refused: Node count specification invalid\n");
     close_kubernetes(&world);
 }
 
