@@ -52,14 +52,14 @@ static void test_what_is_not_http(void **state)
     } cases[] = {
         {"", 0},
         {"\r\n\r\n\r\n", 0},
-        {"GARBAGE\r\n\r\n", 0},
+        {"GARBAGE\r\n\r\n", 400},
         {"GET /healthz\r\n\r\n", 400},
         {"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n", 505},
         {"GET /healthz HTTP/1.1\r\n\r\n", 400}, /* no Host */
         {"GET /healthz HTTP/1.1\r\nHost x\r\n\r\n", 400},
         {"POST /v1/clusters HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400},
         {"POST /v1/clusters HTTP/1.1\r\nHost: x\r\nContent-Length: 1x\r\n\r\n", 400},
-        {"POST /v1/clusters HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413},
+        {"POST /v1/clusters HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
         {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 0}, /* TLS to a plain port */
         {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
     };
