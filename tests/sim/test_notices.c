@@ -141,6 +141,60 @@ static void what_is_withdrawn_is_over(void **state)
     sim_close(&sim);
 }
 
+/* EC2 has no notice of an instance that it has taken: the machine is gone, and nobody withdrew anything. */
+static void gone_at_its_date_while_draining(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_saying(&sim, 330, 3);
+    struct fake_scheduler_node *there = fake_scheduler_find(&sim.scheduler, "gpu-1");
+    struct fake_instance *old = fake_provider_of_node(&sim.provider, "gpu-1");
+    there->jobs = 1;
+    there->jobs_are_stuck = there->jobs_outlast_silence = true;
+    int64_t due_at = clock_wall_ms(sim.provider.clock) + 2 * MS_PER_MIN;
+    say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, due_at);
+    sim_until(&sim, "gpu-1", NODE_STATE_REPAIRING, 2 * MS_PER_MIN);
+    sim_run(&sim, due_at - clock_wall_ms(sim.provider.clock));
+    old->muted = true;
+    sim.provider.notice_count = 0;
+    for (int i = 0; i < 5 * 60 && !old->gone; i++) {
+        sim_run(&sim, MS_PER_S);
+        assert_true(old->gone || there->out);
+    }
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, NULL), 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over"), 0);
+    there->jobs = 0;
+    sim_until(&sim, "gpu-1", NODE_STATE_READY, MS_PER_HOUR);
+    assert_true(old->gone);
+    assert_int_equal(sim.provider.launches, 4);
+    sim_run(&sim, MS_PER_HOUR);
+    assert_int_equal(sim.provider.launches, 4);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_READY);
+    sim_close(&sim);
+}
+
+/* One that EC2 stopped and somebody started again is another boot: nothing is against that. */
+static void a_boot_after_its_date_ends_it(void **state)
+{
+    struct sim sim;
+    (void)state;
+    open_with(&sim, 331, 3, NODE_RECOVERY_NONE);
+    struct provider_notice *notice =
+        say(&sim, "gpu-1", PROVIDER_NOTICE_RETIREMENT, clock_wall_ms(sim.provider.clock) + 10 * MS_PER_MIN);
+    int64_t due_at = notice->due_at;
+    sim_until(&sim, "gpu-1", NODE_STATE_HELD, 5 * MS_PER_MIN);
+    sim_run(&sim, due_at - clock_wall_ms(sim.provider.clock));
+    sim.provider.notice_count = 0;
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(sim_state(&sim, "gpu-1"), NODE_STATE_HELD);
+    assert_int_equal(date_of(&sim), due_at);
+    fake_instance_boot(&sim.provider, fake_provider_of_node(&sim.provider, "gpu-1"));
+    sim_run(&sim, 10 * MS_PER_MIN);
+    assert_int_equal(date_of(&sim), 0);
+    assert_int_equal(sim_events(&sim, "gpu-1", EVENT_KIND_VERDICT, "is over"), 0);
+    sim_close(&sim);
+}
+
 /* EC2 has one id for it, however often the host is impaired; and so it is after one answer that says that all is fine. */
 static void a_host_that_is_impaired_again_is_replaced(void **state)
 {
@@ -268,6 +322,8 @@ int main(void)
         cmocka_unit_test(one_that_is_idle_is_replaced_at_once),
         cmocka_unit_test(a_planned_reboot_is_done_once_and_before),
         cmocka_unit_test(what_is_withdrawn_is_over),
+        cmocka_unit_test(gone_at_its_date_while_draining),
+        cmocka_unit_test(a_boot_after_its_date_ends_it),
         cmocka_unit_test(a_host_that_is_impaired_again_is_replaced),
         cmocka_unit_test(what_a_person_gave_back_counts_when_it_comes_again),
         cmocka_unit_test(a_date_that_comes_nearer_counts),

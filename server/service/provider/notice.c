@@ -6,6 +6,9 @@
  * that was begun for it ends while it has touched nothing. Its row is deleted, so that the same is new when it is said again: an
  * impaired host of EC2 always has the same id. Only the row of a planned reboot that was answered stays, because a provider may see
  * the boot late. What is said of a machine that fills no slot is left alone.
+ *
+ * A retirement that is missing at its date was not withdrawn: the machine was taken. Its verdict and its repair stay; another machine
+ * or another boot in the slot ends them.
  */
 #include "server/service/provider/notice.h"
 
@@ -20,6 +23,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define TAKEN_EARLY_MS (2 * MS_PER_MIN) /* how long before its date a provider may take a machine */
 
 struct taking {
     struct service *service;
@@ -251,26 +256,39 @@ static int take_over(const void *row, void *arg)
     return 0;
 }
 
+/* EC2 has no notice of an instance that it has taken. */
+static bool was_carried_out(const struct taking *taking, const struct notice *notice, const struct verdict *verdict)
+{
+    char retirement[CODE_MAX_BYTES];
+    say_code(PROVIDER_NOTICE_RETIREMENT, retirement);
+    return text_equal(verdict->code, retirement) && notice->due_at != 0 &&
+           notice->due_at - TAKEN_EARLY_MS <= taking->now_ms;
+}
+
 static int end_one(struct db_tx *tx, struct taking *taking, const struct notice *notice)
 {
     struct change change;
     const struct verdict *verdict = &change.verdict;
     int status = db_verdict_get_row(tx, notice->verdict_id, &change.verdict);
-    if (status == 0)
-        status = db_notice_delete(tx, verdict->id);
-    if (status != 0 || verdict->state != VERDICT_STATE_OPEN)
-        return status;
-    status = db_verdict_resolve_between(tx, verdict->node_id, verdict->id - 1, verdict->id);
-    if (status == 0)
+    bool open = status == 0 && verdict->state == VERDICT_STATE_OPEN;
+    if (open)
         status = place_find_row(tx, verdict->node_id, &change.place);
     /* A machine that was let go, or has booted since, is none of whom anything was withdrawn. */
-    if (status != 0 || !text_equal(change.place.instance.instance_id, verdict->instance_id) ||
-        !text_equal(change.place.instance.boot_id, verdict->boot_id))
+    bool here = open && status == 0 && text_equal(change.place.instance.instance_id, verdict->instance_id) &&
+                text_equal(change.place.instance.boot_id, verdict->boot_id);
+    if (status != 0 || (here && was_carried_out(taking, notice, verdict)))
         return status;
-    status = cancel_repair(tx, &change.place, verdict->code, "", "the provider announces it no longer");
-    return status != 0 ? status
-                       : say_change(tx, taking, &change, EVENT_LEVEL_INFO, " is over: %s announces it no longer",
-                                    taking->provider);
+    taking->needed = true;
+    if (!taking->writes)
+        return 0;
+    status = db_notice_delete(tx, verdict->id);
+    if (status == 0 && open)
+        status = db_verdict_resolve_between(tx, verdict->node_id, verdict->id - 1, verdict->id);
+    if (status == 0 && here)
+        status = cancel_repair(tx, &change.place, verdict->code, "", "the provider announces it no longer");
+    return status != 0 || !here ? status
+                                : say_change(tx, taking, &change, EVENT_LEVEL_INFO,
+                                             " is over: %s announces it no longer", taking->provider);
 }
 
 static int end_others(struct db_tx *tx, struct taking *taking)
@@ -278,8 +296,7 @@ static int end_others(struct db_tx *tx, struct taking *taking)
     struct over over = {.taking = taking};
     int status = db_notice_list_pending(tx, taking->provider, take_over, &over);
     autofree struct notice *list = over.list;
-    taking->needed |= over.count > 0;
-    for (size_t i = 0; status == 0 && taking->writes && i < over.count; i++)
+    for (size_t i = 0; status == 0 && i < over.count; i++)
         status = end_one(tx, taking, &list[i]);
     return status;
 }
