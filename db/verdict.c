@@ -69,7 +69,7 @@ static const char SQL_NODE_ALL[] =
 static const char SQL_NODE_OPEN[] = VERDICT_OPEN VERDICT_NEWEST;
 static const char SQL_NODE_OPEN_AS_THEY_COME[] = VERDICT_OPEN "LIMIT 2";
 static const char SQL_NODE_CRITICAL_FIRST[] =
-    VERDICT_OPEN "ORDER BY (v.severity = 'critical') DESC, v.id DESC LIMIT ?3";
+    VERDICT_OPEN "ORDER BY (v.severity = 'critical') DESC, (v.source = 'report'), v.id DESC LIMIT ?3";
 static const char SQL_NODE_PAST[] = VERDICT_PAST("?4") VERDICT_NEWEST;
 static const char SQL_ALL[] = VERDICT_SELECT "WHERE ?1 = 0 AND v.id < ?2 " VERDICT_NEWEST;
 static const char SQL_ALL_OPEN[] =

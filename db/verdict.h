@@ -19,7 +19,7 @@ struct db_verdict_filter {
     int state;       /* or -1 */
     int64_t before_id;
     int limit;
-    bool critical_first; /* of one node, open: the critical ones first, then newest first */
+    bool critical_first; /* of one node, open: the critical ones first, reports last, else newest first */
 };
 int db_verdict_list(struct db_tx *tx, const struct db_verdict_filter *filter, db_row_fn fn,
                     void *arg); /* newest first */

@@ -40,19 +40,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DECIDE_VERDICTS_MAX 256       /* of those that are not critical, as many go to the policy */
-#define BREAKER_LOOK_MS 15000         /* an open breaker is looked at so often */
-#define LEDGER_MAX 64                 /* past repairs of a node that the policy sees, newest first */
+#define DECIDE_VERDICTS_MAX 256 /* of those that are not critical, as many go to the policy, and as many reports */
+#define BREAKER_LOOK_MS 15000   /* an open breaker is looked at so often */
+#define LEDGER_MAX 64           /* past repairs of a node that the policy sees, newest first */
 #define FIRST_BOOT_MS INT64_C(600000) /* a machine that was new so short ago may boot by itself */
 #define ELSEWHERE_MAX 64              /* and of its hardware in other machines */
 
 /* --- what is known of a node ------------------------------------------------------------------- */
-/* All that is critical counts, however much chatter came after it. */
+/* What a reporter may say, who is not certain. */
+static bool is_suspicion(const struct verdict *verdict)
+{
+    return text_equal(verdict->source, VERDICT_SOURCE_REPORT) &&
+           (fault_has_trait(verdict->code, FAULT_TRAIT_SUSPECTED) ||
+            fault_has_trait(verdict->code, FAULT_TRAIT_JOB_FAILED) ||
+            fault_has_trait(verdict->code, FAULT_TRAIT_STRAGGLER));
+}
+
+/* All that is critical counts, however much chatter came after it, and no suspicion pushes out what was seen. */
 static int take_verdict(const void *row, void *arg)
 {
     struct decide_item *item = arg;
     const struct verdict *verdict = row;
-    if (verdict->severity != SEVERITY_CRITICAL && item->plain_count++ >= DECIDE_VERDICTS_MAX) {
+    size_t *count = is_suspicion(verdict) ? &item->report_count : &item->plain_count;
+    if (verdict->severity != SEVERITY_CRITICAL && (*count)++ >= DECIDE_VERDICTS_MAX) {
         item->left_out = true;
         return 0;
     }

@@ -17,9 +17,9 @@ struct decide_item {
     struct instance instance;
     struct verdict *verdicts;
     const struct verdict **verdict_refs;
-    size_t verdict_count, plain_count;
-    bool left_out;          /* there is more evidence than the policy is shown */
-    bool resumes_elsewhere; /* policy_node.resumes_elsewhere */
+    size_t verdict_count, plain_count, report_count; /* plain: not critical; reports count apart */
+    bool left_out;                                   /* there is more evidence than the policy is shown */
+    bool resumes_elsewhere;                          /* policy_node.resumes_elsewhere */
     struct operation *ledger;
     struct db_hardware_repair *elsewhere; /* of its hardware, in other machines */
     struct policy_repair *repairs;

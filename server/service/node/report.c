@@ -20,6 +20,8 @@
 ENUM_DEFINE(report_outcome, REPORT_OUTCOME_LIST)
 
 #define REPORT_TABLE_VERSION "report"
+#define REPORTS_OPEN_MAX 64 /* of one reporter about one node */
+#define REPORTS_SAME_MAX 8  /* of these, of one user's failed jobs, or of one slow job */
 
 struct reporting {
     struct service *s;
@@ -69,11 +71,45 @@ static void make_verdict(const struct reporting *reporting, const struct service
     say_cut(verdict->raw_line, sizeof(verdict->raw_line), "%s: %s", reporting->actor->name, said->text);
 }
 
+static int refuse(struct service_report *said, int status)
+{
+    said->outcome = REPORT_OUTCOME_REFUSED;
+    said->status = status;
+    return 0;
+}
+
+/* The policy looks at so many: one sender must not push out what others say. */
+static int check_room(struct db_tx *tx, const struct reporting *reporting, struct service_report *said,
+                      const struct place *place)
+{
+    int64_t all = 0, same = 0;
+    struct node_report like = said->report;
+    bool of_jobs = like.kind == REPORT_KIND_JOB_FAILED || like.kind == REPORT_KIND_STRAGGLER;
+    text_copy_cut(like.reporter, sizeof(like.reporter), reporting->actor->name);
+    int status = db_node_report_end_expired(tx, place->node.id, reporting->now_ms);
+    if (status == 0)
+        status = db_node_report_count(tx, place->node.id, &like, &all, &same);
+    if (status == 0 && of_jobs && same >= REPORTS_SAME_MAX)
+        return refuse(said,
+                      problem_say(&said->problem, STATUS_CONFLICT, PROBLEM_LIMIT_EXCEEDED,
+                                  "%s has %" PRId64 " open reports of kind %s on %s about %s, which are enough.",
+                                  like.reporter, same, report_kind_text(like.kind), place->node.name, like.subject));
+    if (status == 0 && all >= REPORTS_OPEN_MAX)
+        return refuse(said, problem_say(&said->problem, STATUS_CONFLICT, PROBLEM_LIMIT_EXCEEDED,
+                                        "%s has %" PRId64 " open reports on %s; %d are allowed. Take back those that "
+                                        "are over, or send reports with hours.",
+                                        like.reporter, all, place->node.name, REPORTS_OPEN_MAX));
+    return status;
+}
+
 static int put(struct db_tx *tx, const struct reporting *reporting, struct service_report *said,
                const struct place *place, struct verdict *verdict)
 {
     enum db_verdict_change change;
-    int status = db_verdict_put(tx, verdict, &change);
+    int status = check_room(tx, reporting, said, place);
+    if (status < 0 || said->outcome == REPORT_OUTCOME_REFUSED)
+        return status;
+    status = db_verdict_put(tx, verdict, &change);
     if (status < 0)
         return status;
     bool fresh = change == DB_VERDICT_NEW || change == DB_VERDICT_AGAIN;
@@ -104,13 +140,6 @@ static int end(struct db_tx *tx, const struct reporting *reporting, struct servi
     const char *about = verdict->device[0] != '\0' ? verdict->device : place->node.name;
     return place_event(tx, place, NULL, EVENT_LEVEL_INFO, EVENT_KIND_VERDICT, "%s %s resolved by %s", verdict->code,
                        about, reporting->actor->name);
-}
-
-static int refuse(struct service_report *said, int status)
-{
-    said->outcome = REPORT_OUTCOME_REFUSED;
-    said->status = status;
-    return 0;
 }
 
 /* A refusal is the report's alone; what the store says is everybody's. */

@@ -14,6 +14,7 @@
 #include "db/job_command.h"
 #include "db/job_run.h"
 #include "db/machine.h"
+#include "db/node_report.h"
 #include "db/report.h"
 #include "db_world.h"
 
@@ -241,6 +242,10 @@ static void call_lists_of_evidence(struct world *w)
     const struct verdict over = {.node_id = 999, .id = 1};
     db_verdict_resolve_like(w->tx, &over, NULL);
     db_verdict_set_fault(w->tx, 1);
+    const struct node_report like = {.kind = REPORT_KIND_SUSPECTED, .reporter = "x"};
+    int64_t same;
+    db_node_report_count(w->tx, 999, &like, &newest, &same);
+    db_node_report_end_expired(w->tx, 999, 1);
     decision.gates[0].result = GATE_RESULT_PASSED;
     db_decision_insert(w->tx, &decision);
     db_decision_last(w->tx, decision.node_id, &decision);
