@@ -35,14 +35,31 @@ bool fault_name_is_code(const char *text)
     return true;
 }
 
+static bool names(char c)
+{
+    return is_letter(c) || is_digit(c) || c == '/'; /* "/" is a mount point */
+}
+
 bool fault_name_is_device(const char *text)
 {
-    bool names = false;
+    bool named = false;
     size_t len = 0;
     for (; text[len] != '\0'; len++) {
         if (!fault_name_has(text[len]))
             return false;
-        names = names || is_letter(text[len]) || is_digit(text[len]) || text[len] == '/'; /* "/" is a mount point */
+        named = named || names(text[len]);
     }
-    return names && len < DEVICE_MAX_BYTES;
+    return named && len < DEVICE_MAX_BYTES;
+}
+
+void fault_name_make_device(char *name)
+{
+    bool named = false;
+    for (char *at = name; *at != '\0'; at++) {
+        if (!fault_name_has(*at))
+            *at = '_';
+        named = named || names(*at);
+    }
+    if (!named && *name != '\0')
+        *name = 'x';
 }

@@ -20,5 +20,7 @@ bool fault_name_is_code(const char *text);
 bool fault_name_is_device(const char *text);
 /* What such names have; all else that an agent finds in a name becomes "_". */
 bool fault_name_has(char c);
+/* What an agent found, as the name of a device: "/mnt/a=b" is "/mnt/a_b", and a name of marks alone begins with "x". "" stays. */
+void fault_name_make_device(char *name);
 
 #endif

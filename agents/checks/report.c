@@ -37,6 +37,15 @@ static void add_word(struct check_out *out, const char *word, size_t size)
         text_add_char(&out->text, fault_name_has(word[i]) ? word[i] : '_');
 }
 
+static void add_device(struct check_out *out, const char *device)
+{
+    char name[DEVICE_MAX_BYTES];
+    text_copy_cut(name, sizeof(name), device);
+    fault_name_make_device(name);
+    text_add_char(&out->text, '\t');
+    text_add(&out->text, name);
+}
+
 static void add_clean(struct check_out *out, const char *text, size_t size)
 {
     char clean[RAW_LINE_MAX_BYTES];
@@ -60,7 +69,7 @@ static void add_observation(struct check_out *out, char kind, const char *code, 
         return;
     text_add_char(&out->text, kind);
     add_word(out, code, CODE_MAX_BYTES);
-    add_word(out, device, DEVICE_MAX_BYTES);
+    add_device(out, device);
     text_printf(&out->text, "\t%" PRId64, count > 0 ? count : 1);
     add_said(out, RAW_LINE_MAX_BYTES, fmt, ap);
     send(out);
@@ -101,7 +110,7 @@ void check_hardware(struct check_out *out, const struct hardware *hardware)
     add_word(out, hardware_kind_text(hardware->kind), HARDWARE_IDENTITY_MAX_BYTES);
     add_clean(out, hardware_identifies(hardware->identity) ? hardware->identity : "", HARDWARE_IDENTITY_MAX_BYTES);
     add_clean(out, hardware_identifies(hardware->serial) ? hardware->serial : "", HARDWARE_IDENTITY_MAX_BYTES);
-    add_word(out, hardware->location, DEVICE_MAX_BYTES);
+    add_device(out, hardware->location);
     add_clean(out, hardware->detail, HARDWARE_DETAIL_MAX_BYTES);
     text_add_char(&out->text, '\n');
     send(out);

@@ -119,6 +119,7 @@ static int store_hardware(struct db_tx *tx, const struct telling *telling)
     const int64_t instance_row = telling->place.instance.id;
     for (size_t i = 0; i < report->hardware_count; i++) {
         struct hardware hardware = report->hardware[i];
+        fault_name_make_device(hardware.location);
         bool of_host = hardware_is_of_host(hardware.kind);
         if (of_host || !hardware_identifies(hardware.identity))
             hardware.identity[0] = '\0';
@@ -189,8 +190,6 @@ static const char *wrong(const struct machine_report *report)
         const struct hardware *hardware = &report->hardware[i];
         if (!text_is_clean(hardware->identity) || !text_is_clean(hardware->serial) || !text_is_clean(hardware->detail))
             return "a piece of hardware has a control character in it";
-        if (hardware->location[0] != '\0' && !fault_name_is_device(hardware->location))
-            return "location of a piece of hardware is " FAULT_DEVICE_RULE;
     }
     for (size_t i = 0; i < report->check_count; i++) {
         const struct check_state *state = &report->checks[i];

@@ -68,8 +68,6 @@ static int check(const struct verdict *verdict, size_t at, struct problem *probl
         bad = "source must be a word like kmsg";
     else if (!fault_name_is_code(verdict->code))
         bad = "code must be " FAULT_CODE_RULE;
-    else if (verdict->device[0] != '\0' && !fault_name_is_device(verdict->device))
-        bad = "device must be " FAULT_DEVICE_RULE;
     else if (!is_visible(verdict->table_version))
         bad = "tableVersion must be a word";
     else if ((unsigned)verdict->severity > SEVERITY_UNKNOWN)
@@ -144,6 +142,7 @@ static int prepare(struct service *s, struct job *job, const struct verdict *ver
         if (status < 0)
             return status;
         *verdict = verdicts[i];
+        fault_name_make_device(verdict->device); /* evidence counts, whatever an agent calls the device */
         int64_t raw_last_at;
         if (__builtin_add_overflow(verdict->last_at, correction, &raw_last_at))
             raw_last_at = INT64_MAX;

@@ -16,6 +16,7 @@ static void say_much(const struct check_context *context, struct check_out *out)
 {
     check_found(out, "node.disk.full", "/var lib", 0, "tab\there, feed\nthere, %s", "no \xff UTF-8");
     check_event(out, "node.memory.uncorrected", "", 3, "%d errors", 3);
+    check_found(out, "node.disk.full", "\xc3\xa9", 1, "a name of no letters");
     check_value(out, "holdfast_disk_free_bytes", "mountpoint=\"/\"", 0.1);
     check_value(out, "holdfast_none", "", NAN);
     check_remember(out, context->memory, context->memory_len);
@@ -68,7 +69,8 @@ static void test_what_is_said_arrives(void **state)
     struct check_report report = report_by(say_much, "a\tb\n.\0F", 7);
     assert_int_equal(report.result, CHECK_RESULT_FOUND);
     assert_true(report.whole);
-    assert_int_equal(report.observation_count, 2);
+    assert_int_equal(report.observation_count, 3);
+    assert_string_equal(report.observations[2].device, "x_");
     assert_string_equal(report.observations[0].code, "node.disk.full");
     assert_string_equal(report.observations[0].device, "/var_lib");
     assert_int_equal(report.observations[0].count, 1);

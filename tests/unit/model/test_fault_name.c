@@ -80,12 +80,35 @@ static void a_device_has_few_characters(void **state)
     assert_false(fault_name_is_device(longest));
 }
 
+static void what_an_agent_found(void **state)
+{
+    static const struct {
+        const char *found, *name;
+    } rows[] = {{"", ""},
+                {"0000:b9:00", "0000:b9:00"},
+                {"/mnt/a=b", "/mnt/a_b"},
+                {"/mnt/x,y z", "/mnt/x_y_z"},
+                {"\xc3\xa9", "x_"},
+                {"___", "x__"},
+                {":", "x"},
+                {"$(x)", "__x_"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char name[DEVICE_MAX_BYTES];
+        snprintf(name, sizeof(name), "%s", rows[i].found);
+        fault_name_make_device(name);
+        assert_string_equal(name, rows[i].name);
+        assert_true(name[0] == '\0' || fault_name_is_device(name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_code_of_the_tables_is_a_name),
         cmocka_unit_test(a_code_has_few_characters),
         cmocka_unit_test(a_device_has_few_characters),
+        cmocka_unit_test(what_an_agent_found),
     };
     return cmocka_run_group_tests_name("model/fault_name", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "tests/support/service_world.h"
 
 #include "db/hardware.h"
+#include "db/verdict.h"
 #include "server/service/agent/machine.h"
 
 static struct machine_report *a_report(const char *instance_id, const char *boot_id)
@@ -27,6 +28,12 @@ static int count_row(const void *row, void *arg)
 {
     (void)row;
     ++*(size_t *)arg;
+    return 0;
+}
+
+static int copy_verdict(const void *row, void *arg)
+{
+    *(struct verdict *)arg = *(const struct verdict *)row;
     return 0;
 }
 
@@ -75,6 +82,73 @@ static void test_what_was_not_looked_at_is_not_gone(void **state)
     assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
     assert_int_equal(service_node_hardware(&world.service, "ml", "gpu-1", machine, &world.problem), 0);
     assert_true(machine->hardware[0].present && machine->hardware[1].present);
+    world_close(&world);
+}
+
+/* Nothing else of the machine is lost for one name. */
+static void test_an_odd_location_is_written_as_a_name(void **state)
+{
+    struct world world;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    autofree struct machine_report *report = a_report("i-1", WORLD_BOOT);
+    autofree struct service_machine *machine = own_calloc(1, sizeof(*machine));
+    snprintf(report->hardware[1].location, sizeof(report->hardware[1].location), "slot 1,a=b");
+    assert_int_equal(service_agent_machine(&world.service, id, report, &world.problem), 0);
+    assert_int_equal(service_node_hardware(&world.service, "ml", "gpu-1", machine, &world.problem), 0);
+    assert_int_equal(machine->hardware_count, 2);
+    assert_string_equal(machine->hardware[1].location, "slot_1_a_b");
+    assert_int_equal(machine->check_count, 2);
+    world_close(&world);
+}
+
+static void note_status(int status, const struct problem *problem, void *arg)
+{
+    (void)problem;
+    *(int *)arg = status;
+}
+
+/* Of a device that is called so. Its row in *ret_row is the newest that is open; false: none is. */
+static bool say_full(struct world *world, int64_t id, const char *key, const char *device, enum severity severity,
+                     struct verdict *ret_row)
+{
+    int answer = 1, open = 0;
+    struct verdict verdict = world_verdict(world, "i-1", key, "node.disk.full");
+    snprintf(verdict.source, sizeof(verdict.source), "disk");
+    snprintf(verdict.device, sizeof(verdict.device), "%s", device);
+    verdict.severity = severity;
+    verdict.over = severity == SEVERITY_OK;
+    assert_int_equal(service_agent_verdicts(&world->service, id, &verdict, 1, clock_wall_ms(&world->clock), note_status,
+                                            &answer, &world->problem),
+                     0);
+    assert_int_equal(answer, 0);
+    struct db_tx *tx = NULL;
+    const struct db_verdict_filter filter = {.node_id = id, .state = VERDICT_STATE_OPEN, .limit = 1};
+    assert_int_equal(db_read_begin(world->service.db, &tx), 0);
+    assert_int_equal(db_verdict_list(tx, &filter, count_row, &open), 0);
+    assert_int_equal(db_verdict_list(tx, &filter, copy_verdict, ret_row), 0);
+    db_read_end(world->service.db, tx);
+    return open > 0;
+}
+
+/* An agent drops what is refused, and older ones have other names in their spools. */
+static void test_an_odd_device_is_written_as_a_name(void **state)
+{
+    static const struct {
+        const char *said, *stored;
+    } rows[] = {{"/mnt/a=b", "/mnt/a_b"}, {"/mnt/x,y", "/mnt/x_y"}, {"$(x)", "__x_"}, {"___", "x__"}};
+    struct world world;
+    struct verdict row;
+    (void)state;
+    int64_t id = world_open_ready(&world, DB_INLINE, 1);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char key[VERDICT_KEY_MAX_BYTES];
+        snprintf(key, sizeof(key), "k%zu", i);
+        assert_true(say_full(&world, id, key, rows[i].said, SEVERITY_CRITICAL, &row));
+        assert_string_equal(row.device, rows[i].stored);
+        snprintf(key, sizeof(key), "over%zu", i);
+        assert_false(say_full(&world, id, key, rows[i].said, SEVERITY_OK, &row));
+    }
     world_close(&world);
 }
 
@@ -188,6 +262,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_told_is_shown),
         cmocka_unit_test(test_what_was_not_looked_at_is_not_gone),
+        cmocka_unit_test(test_an_odd_location_is_written_as_a_name),
+        cmocka_unit_test(test_an_odd_device_is_written_as_a_name),
         cmocka_unit_test(test_an_agent_fills_no_disk),
         cmocka_unit_test(test_whom_it_counts_from),
         cmocka_unit_test(test_host_keys),
