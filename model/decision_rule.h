@@ -24,7 +24,7 @@
     X(LASTS, "lasts", "The finding has lasted as long as its row allows")                                              \
     X(WEAK_FINDINGS_TOGETHER, "weak-findings-together",                                                                \
       "Several weak findings on one node have lasted long enough together")                                            \
-    X(SHARED_BY_MANY, "shared-by-many", "Many nodes show the same: the cause is what they share")                      \
+    X(SHARED_BY_MANY, "shared-by-many", "Many nodes show the same: a shared cause is likely")                          \
     X(SHARED_SINCE, "shared-since", "Many nodes show what this one was left to a person for: it is one case")          \
     X(ENOUGH_ARE_OUT, "enough-are-out", "Time alone takes no more nodes out of service")                               \
     X(RATE_EXCEEDED, "rate-exceeded", "The fault came too often on one part")                                          \

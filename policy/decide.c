@@ -227,7 +227,7 @@ static void tell_incident(const struct policy_snapshot *snapshot, const struct c
     policy_jobs_put(&choice->jobs, decision);
     tell_date(snapshot, choice, decision);
     if (choice->hurry != NULL && action_is_repair(choice->outcome.action))
-        policy_add(decision, "%s%s%s leaves its jobs less time.", choice->hurry->lead.verdict->code,
+        policy_add(decision, "Jobs have less time because of %s%s%s.", choice->hurry->lead.verdict->code,
                    choice->hurry->device[0] != '\0' ? " on " : "", choice->hurry->device);
 }
 

@@ -9,8 +9,8 @@
  * Age is the server's: since the oldest open verdict of the same code and device came. A state that was over in between has no open
  * verdict from before, so it begins anew.
  *
- * What most nodes of a group began to show within one window is told as one case after a quarter of an hour: it is what they share, and nobody
- * has to wait for what would be a single node's time.
+ * What at least half of a group's nodes, and at least recovery.incidentNodes, began to show within one window is told as one case after a
+ * quarter of an hour: a shared cause is likely, and nobody has to wait for what would be a single node's time.
  *
  * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that
  * hangs are no node's, nor are disks of many nodes that are slow in one hour, and no more nodes are taken out by time alone than open
@@ -201,7 +201,7 @@ void policy_tell_shared(const struct policy_snapshot *snapshot, struct candidate
             decision->retry_at = again == 0 || due < again ? due : again;
             continue;
         }
-        policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share", alike,
+        policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so a shared cause is likely", alike,
                    snapshot->group.desired);
         leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);
         if (again > snapshot->now_ms && again < decision->retry_at)
@@ -209,8 +209,8 @@ void policy_tell_shared(const struct policy_snapshot *snapshot, struct candidate
     }
 }
 
-/* A driver that hangs on most nodes, or on more than open the breaker, was made so on all of them: rebooting them in turn, or holding them
- * until they may be, takes the group out of service for what one image or one change did. */
+/* A driver that hangs on at least half of the nodes, or on more than open the breaker, was made so on all of them: rebooting them in turn,
+ * or holding them until they may be, takes the group out of service for what one image or one change did. */
 void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count)
 {
     const struct policy_settings *settings = &snapshot->settings;
@@ -224,7 +224,7 @@ void policy_share_lasting(const struct policy_snapshot *snapshot, struct candida
         int64_t alike = count_alike(snapshot, candidates, count, candidate, &together);
         if (alike < settings->incident_nodes || (alike * 2 < snapshot->group.desired && alike <= limit))
             continue;
-        policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share", alike,
+        policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so a shared cause is likely", alike,
                    snapshot->group.desired);
         enum action refused = candidate->decision.action;
         candidate->limited = false;
@@ -247,7 +247,7 @@ static void tell_shared_since(const struct policy_snapshot *snapshot, struct can
     policy_rule(&candidate->decision, ACTION_SUPPORT, RULE_SHARED_SINCE);
     policy_add(&candidate->decision,
                "%" PRId64 " of %" PRId64
-               " nodes show it, so the cause is what they share. This one was left to a person before that was known.",
+               " nodes show it, so a shared cause is likely. This one was left to a person before that was known.",
                alike, snapshot->group.desired);
 }
 
@@ -269,8 +269,8 @@ void policy_limit_lasting(const struct policy_snapshot *snapshot, struct candida
             if (alike >= settings->incident_nodes && (at_once || most))
                 tell_shared_since(snapshot, candidate, alike);
         } else if (shared && alike >= settings->incident_nodes && (at_once || most)) {
-            policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so the cause is what they share",
-                       alike, snapshot->group.desired);
+            policy_say(why, sizeof(why), "%" PRId64 " of %" PRId64 " nodes show it, so a shared cause is likely", alike,
+                       snapshot->group.desired);
             leave_watched(snapshot, candidate, RULE_SHARED_BY_MANY, why);
         } else if (candidate->lasting && !candidate->unproven && candidate->node->state == NODE_STATE_READY &&
                    out >= limit) {

@@ -66,7 +66,7 @@ static void a_lost_gpu_does_not_wait_for_the_date(void **state)
         run_out(&sim, 5 * MS_PER_MIN);
         assert_int_equal(there(&sim)->evictions, 1);
         assert_int_equal(
-            sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "xid.79 on 0000:b9:00 leaves its jobs less time"),
+            sim_events(&sim, "gpu-1", EVENT_KIND_DECISION, "Jobs have less time because of xid.79 on 0000:b9:00."),
             1 - (int)i);
         assert_int_equal(
             sim_events(&sim, "gpu-1", EVENT_KIND_OPERATION_CANCELLED, "replaced by a more urgent repair: "), 1);
