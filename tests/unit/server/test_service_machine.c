@@ -112,7 +112,8 @@ static void note_status(int status, const struct problem *problem, void *arg)
 static bool say_full(struct world *world, int64_t id, const char *key, const char *device, enum severity severity,
                      struct verdict *ret_row)
 {
-    int answer = 1, open = 0;
+    int answer = 1;
+    size_t open = 0;
     struct verdict verdict = world_verdict(world, "i-1", key, "node.disk.full");
     snprintf(verdict.source, sizeof(verdict.source), "disk");
     snprintf(verdict.device, sizeof(verdict.device), "%s", device);
