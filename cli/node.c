@@ -256,7 +256,7 @@ int cli_node_verdicts(struct cli *cli)
     auto_json json_t *items = NULL;
     rc = cli_ask_list(cli, text_get(&path), limit, &items);
     if (rc == CLI_EXIT_OK && !cli_print_data(cli, items))
-        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "the agent reported nothing of note");
+        cli_print_table(cli->out, items, columns, ARRAY_LEN(columns), "nothing of note was reported");
     return rc;
 }
 
@@ -311,6 +311,14 @@ int cli_node_release(struct cli *cli)
     return operate(cli, "release");
 }
 
+/* A reporter reads nothing, the list of clusters neither. */
+static int say_cluster(const struct cli *cli, int rc)
+{
+    if (rc == CLI_EXIT_AUTH)
+        fprintf(cli->err, "hpctl: name the cluster with --cluster: without it, hpctl reads the list of clusters\n");
+    return rc;
+}
+
 /* A document about many nodes, as epilogs and training jobs write it. */
 static int report_many(struct cli *cli)
 {
@@ -321,7 +329,7 @@ static int report_many(struct cli *cli)
     if (rc == CLI_EXIT_OK)
         rc = cli_cluster_name(cli, &cluster);
     if (rc != CLI_EXIT_OK)
-        return rc;
+        return say_cluster(cli, rc);
     autofree char *name = cli_encode(cluster), *path = own_printf("/v1/clusters/%s/reports", name);
     rc = cli_ask(cli, "POST", path, body, NULL, &reply);
     if (rc != CLI_EXIT_OK)
@@ -355,7 +363,7 @@ int cli_node_report(struct cli *cli)
         return cli_usage(cli, "--hours is a number from 1 to 2160, not \"%s\"", hours);
     int rc = cli_node_path(cli, cli->argument[0], "/reports", &path);
     if (rc != CLI_EXIT_OK)
-        return rc;
+        return say_cluster(cli, rc);
     auto_json json_t *body = json_object();
     json_put_text(body, "kind", cli->argument[1]);
     json_put_text(body, "text", cli->argument[2]);

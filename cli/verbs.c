@@ -54,7 +54,7 @@ const struct cli_verb cli_verbs[] = {
     {"node", "explain", "NODE", 1, 1, CLUSTER, cli_node_explain,
      "why a node is as it is, or why nothing has happened, and what you can do"},
     {"node", "verdicts", "NODE", 1, 1, LISTING | CLUSTER | CLI_BIT(STATE) | CLI_BIT(LIMIT), cli_node_verdicts,
-     "what the node's agent reported"},
+     "what its agent, people and monitors reported"},
     {"node", "reboot", "NODE", 1, 1, OPERATE, cli_node_reboot, "drain it, reboot it, check it, give it back"},
     {"node", "replace", "NODE", 1, 1, OPERATE, cli_node_replace,
      "drain it, put a new instance into its slot, check it, give it back"},

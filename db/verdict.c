@@ -210,7 +210,7 @@ static bool is_seen_anew(const struct verdict *verdict, const struct same *same)
     return same->resolved_at > 0 && verdict->count > same->count && verdict->last_at > same->resolved_at;
 }
 
-static int give_up_key(struct db_tx *tx, int64_t id)
+int db_verdict_give_up_key(struct db_tx *tx, int64_t id)
 {
     return db_hit_i64(tx, SQL_GIVE_UP_KEY, id);
 }
@@ -263,7 +263,7 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
     int status = same_find(tx, open ? SQL_SAME_PAST : SQL_SAME_OPEN, verdict->node_id, digest, &same);
     bool again = status == 0 && open && is_seen_anew(verdict, &same);
     if (again) {
-        status = give_up_key(tx, same.id);
+        status = db_verdict_give_up_key(tx, same.id);
         if (status == 0)
             status = STATUS_NOT_FOUND;
     }

@@ -13,6 +13,8 @@ int db_verdict_put(struct db_tx *tx, struct verdict *verdict, enum db_verdict_ch
 int db_verdict_get_row(struct db_tx *tx, int64_t id, struct verdict *ret_verdict);
 /* The verdict of the node with this key; NOT_FOUND: there is none. */
 int db_verdict_find(struct db_tx *tx, int64_t node_id, const char *key, int64_t *ret_id, bool *ret_is_open);
+/* The key is free from now on: what comes under it is another verdict. */
+int db_verdict_give_up_key(struct db_tx *tx, int64_t id);
 
 struct db_verdict_filter {
     int64_t node_id; /* 0: all */

@@ -2,8 +2,9 @@
  * What others say of a node: an owner's finding, a job that failed, a straggler, the provider's notice. It becomes a verdict of the source
  * "report", so that the policy weighs it as it weighs what agents see; beside it stands who said so, and until when it counts.
  *
- * A report with a key is the sender's own: said again it changes nothing, and the sender takes it back under that key. The key is that of
- * one machine, so what is said again after a replacement is said of the new one. Who may only report suspects; only operators are certain.
+ * A report with a key is the sender's own: said again while it is open it changes nothing, and the sender takes it back under that key.
+ * Said again after it was over or answered it is a new one. The key is that of one machine, so what is said again after a replacement is
+ * said of the new one. Who may only report suspects; only operators are certain.
  */
 #include "server/service/node/report.h"
 #include "base/text.h"
@@ -142,6 +143,23 @@ static int end(struct db_tx *tx, const struct reporting *reporting, struct servi
                        about, reporting->actor->name);
 }
 
+/* What is over, answered or expired and is said again is a finding of its own. NOT_FOUND: nothing is known under the key from now on. */
+static int begin_anew(struct db_tx *tx, const struct reporting *reporting, int64_t node_id, int64_t id, bool is_open)
+{
+    struct node_report known = {0};
+    int status = is_open ? db_node_report_get(tx, id, &known) : 0;
+    if (status == STATUS_NOT_FOUND)
+        return 0;
+    if (status == 0 && is_open) {
+        if (known.expires_at == 0 || known.expires_at > reporting->now_ms)
+            return 0;
+        status = db_verdict_resolve_between(tx, node_id, id - 1, id);
+    }
+    if (status == 0)
+        status = db_verdict_give_up_key(tx, id);
+    return status < 0 ? status : STATUS_NOT_FOUND;
+}
+
 /* A refusal is the report's alone; what the store says is everybody's. */
 static int take(struct db_tx *tx, const struct reporting *reporting, struct service_report *said,
                 struct verdict *verdict)
@@ -170,6 +188,8 @@ static int take(struct db_tx *tx, const struct reporting *reporting, struct serv
     status = db_verdict_find(tx, place.node.id, verdict->key, &said->verdict_id, &is_open);
     if (status == 0 && said->over && is_open)
         return end(tx, reporting, said, &place, verdict);
+    if (status == 0 && !said->over)
+        status = begin_anew(tx, reporting, place.node.id, said->verdict_id, is_open);
     said->outcome = REPORT_OUTCOME_KNOWN;
     return status == STATUS_NOT_FOUND && !said->over ? put(tx, reporting, said, &place, verdict)
            : status == STATUS_NOT_FOUND              ? 0
