@@ -29,12 +29,17 @@ before(async () => {
 });
 after(() => world?.end());
 
+// Below those that the kernel gives to connections (/proc/sys/net/ipv4/ip_local_port_range), one of which would take it before the job does.
 const freePort = () => new Promise((done) => {
-  const server = createServer();
-  server.listen(0, '127.0.0.1', () => {
-    const { port } = server.address();
-    server.close(() => done(port));
-  });
+  const look = () => {
+    const server = createServer();
+    server.on('error', look);
+    server.listen(20000 + Math.floor(Math.random() * 12000), '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => done(port));
+    });
+  };
+  look();
 });
 
 // The nodes share one machine: so each job has a port of its own, and who is the head is said, not found out by its address. What an
