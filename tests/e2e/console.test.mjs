@@ -319,7 +319,7 @@ test('the page of a job reads its log when asked, and shows what the job wrote a
   await page.getByRole('dialog').getByText('It has so many replicas at most').waitFor();
   await page.getByLabel('Size').fill('3');
   await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
-  await page.locator('#said').getByText('carried out within seconds').waitFor();
+  await page.locator('#said').getByText('carries it out within seconds').waitFor();
   assert.deepEqual(commands, [{ command: 'scale', size: 3 }]);
   assert.equal(await page.getByRole('button', { name: 'Resume' }).count(), 0);
   Object.assign(shown, { id: '7', commands: [] });
