@@ -158,8 +158,9 @@ static void test_after_a_day_it_is_given_up(void **state)
     clock_fake_advance(&f.world.clock, MS_PER_MIN);
     until(&f, "", LOOKS, "");
     assert_int_equal(world_events(&f.world, EVENT_KIND_OPERATOR_REQUEST, &event), 1);
-    assert_string_equal(event.message, "The job bad/a takes no restart, which token:ann asked for: tried for a day: "
-                                       "the webhook failed");
+    assert_string_equal(event.message,
+                        "\"restart\" of job bad/a, requested by token:ann, was refused: tried for a day: "
+                        "the webhook failed");
     close_follows(&f);
 }
 
