@@ -131,7 +131,8 @@ while :; do sleep 0.2; done
 });
 
 test('a task that fails ends the step at once, though the others go on', async () => {
-  writeFileSync(steps.file('alone.sh'), `#!/bin/bash\nsrun --auto-resume=1 -N2 -n2 bash -c '[ "$SLURM_PROCID" = 0 ] || exec sleep 100000; exit 9'\necho "srun ended $?"\n`, { mode: 0o755 });
+  // It fails once the other runs, whose end this is about.
+  writeFileSync(steps.file('alone.sh'), `#!/bin/bash\nsrun --auto-resume=1 -N2 -n2 bash -c '[ "$SLURM_PROCID" = 0 ] || { touch ${steps.file('alone.begun')}; exec sleep 100000; }; until [ -e ${steps.file('alone.begun')} ]; do sleep 0.1; done; exit 9'\necho "srun ended $?"\n`, { mode: 0o755 });
   const job = world.slurmRun('sbatch', '--parsable', '--no-kill', '-N2', '-o', steps.file('alone.out'), steps.file('alone.sh'));
   const text = await steps.over(job, 'alone');
   inOrder(text, [/ResumeAction=NONE/, /no node is at fault/, /srun ended/]);
