@@ -117,7 +117,7 @@ bool policy_is_from_boot(const struct policy_node *node, int64_t since);
 struct candidate;
 /* What has lasted on too many nodes to be theirs asks for no repair of each. */
 void policy_share_lasting(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
-/* What at least half of a group's nodes, and at least recovery.incidentNodes, began to show at once is told as one case after a while, long
+/* What at least half of a group's nodes, and at least recovery.incidentNodes, began to show at once is reported as one case after a while, long
  * before it has lasted. */
 void policy_tell_shared(const struct policy_snapshot *snapshot, struct candidate *candidates, size_t count);
 /* A finding that many nodes show at once is theirs together, and of what only lasts no more than the breaker's limit go to a person. */

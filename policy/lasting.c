@@ -9,7 +9,7 @@
  * Age is the server's: since the oldest open verdict of the same code and device came. A state that was over in between has no open
  * verdict from before, so it begins anew.
  *
- * What at least half of a group's nodes, and at least recovery.incidentNodes, began to show within one window is told as one case after a
+ * What at least half of a group's nodes, and at least recovery.incidentNodes, began to show within one window is reported as one case after a
  * quarter of an hour: a shared cause is likely, and nobody has to wait for what would be a single node's time.
  *
  * A person takes a node out of service, so this is bounded over the group (policy_limit_lasting): a hall that is hot and a file server that

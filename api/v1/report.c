@@ -142,6 +142,12 @@ static void store(struct api_call *call, struct service_report *reports, size_t 
         reply(call, reports, count);
 }
 
+#define NODE_FIELD(b)                                                                                            \
+    {                                                                                                            \
+        .name = "node", .type = JSON_FIELD_TEXT, .required = true, .target = (b)->node, .size = sizeof(b)->node, \
+        .min = 1                                                                                                 \
+    }
+
 /* --- a document ------------------------------------------------------------------------------------------ */
 
 static bool read_report(struct api_call *call, json_t *json, size_t at, struct report_body *body,
@@ -149,12 +155,7 @@ static bool read_report(struct api_call *call, json_t *json, size_t at, struct r
 {
     char error[JSON_ERROR_MAX];
     const struct json_field fields[] = {
-        {.name = "node",
-         .type = JSON_FIELD_TEXT,
-         .required = true,
-         .target = body->node,
-         .size = sizeof body->node,
-         .min = 1},
+        NODE_FIELD(body),
         {.name = "key", .type = JSON_FIELD_TEXT, .target = body->key, .size = sizeof body->key, .min = 1, API_LINE},
         {.name = "over", .type = JSON_FIELD_BOOL, .target = &body->over},
         REPORT_FIELDS(body),
@@ -199,12 +200,7 @@ static bool read_rank(struct api_call *call, json_t *json, size_t at, struct ran
 {
     char error[JSON_ERROR_MAX];
     const struct json_field fields[] = {
-        {.name = "node",
-         .type = JSON_FIELD_TEXT,
-         .required = true,
-         .target = body->node,
-         .size = sizeof body->node,
-         .min = 1},
+        NODE_FIELD(body),
         {.name = "milliseconds",
          .type = JSON_FIELD_I64,
          .required = true,
@@ -350,7 +346,7 @@ static void read_alert(const struct api_call *call, const json_t *alert, struct 
     text_copy_cut(report->key, sizeof(report->key), key);
 }
 
-/* What cannot be read goes to the end of the list, and is refused beside what is stored. Where nothing is taken, the sender is told by the
+/* What cannot be read goes to the end of the list, and is refused beside what is stored. Where nothing is taken, the sender learns it by the
  * status: an Alertmanager counts that as failed, and tells nobody what a reply says. */
 static void receive_alerts(struct api_call *call, const json_t *alerts)
 {

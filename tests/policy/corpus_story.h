@@ -26,7 +26,7 @@
  *   end [gpu-1]: …
  *
  * An action is the last of reset, reboot, replace and person that was begun until then; else hold, where something waits, or where
- * the node is told as one of many with the same; else nothing. never: "nothing", or an action begun at any time until then. What happens stops when its until has come.
+ * the node is reported as one of many with the same; else nothing. never: "nothing", or an action begun at any time until then. What happens stops when its until has come.
  */
 #ifndef HOLDFAST_TESTS_POLICY_CORPUS_STORY_H
 #define HOLDFAST_TESTS_POLICY_CORPUS_STORY_H

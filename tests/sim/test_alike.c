@@ -35,28 +35,36 @@ static void a_rate_of_many_nodes_takes_few_out(void **state)
     sim_close(&sim);
 }
 
-/* Its machine restarts by itself, and a check finds this a while later, as on an image whose driver does not fit its kernel. */
-static void restarts_without_driver(struct sim *sim, const char *node)
+/* Its agent reports this weak finding, with a key of its own. */
+static void finds(struct sim *sim, const struct fake_instance *machine, const char *source, const char *code,
+                  const char *device)
 {
     static uint64_t number;
-    struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
     struct problem problem;
     bool acked = false;
-    id_uuid(&sim->ids, machine->boot_id);
-    machine->seq = 0;
-    sim_run(sim, 10 * MS_PER_MIN);
     struct verdict verdict = {.severity = SEVERITY_WARN, .count = 1};
     verdict.first_at = verdict.last_at = clock_wall_ms(&sim->clock);
-    snprintf(verdict.key, sizeof(verdict.key), "driver-%d", (int)++number);
+    snprintf(verdict.key, sizeof(verdict.key), "%s-%d", source, (int)++number);
     snprintf(verdict.instance_id, sizeof(verdict.instance_id), "%s", machine->id);
     snprintf(verdict.boot_id, sizeof(verdict.boot_id), "%s", machine->boot_id);
-    snprintf(verdict.source, sizeof(verdict.source), "nvidia");
-    snprintf(verdict.code, sizeof(verdict.code), "nvidia.driver.failed");
+    snprintf(verdict.source, sizeof(verdict.source), "%s", source);
+    snprintf(verdict.code, sizeof(verdict.code), "%s", code);
+    snprintf(verdict.device, sizeof(verdict.device), "%s", device);
     assert_int_equal(service_agent_verdicts(&sim->service, machine->node_row, &verdict, 1, clock_wall_ms(&sim->clock),
                                             sim_acked, &acked, &problem),
                      0);
     sim_settle(sim);
     assert_true(acked);
+}
+
+/* Its machine restarts, asked by nobody, and a check finds this a while later, as on an image whose driver does not fit its kernel. */
+static void restarts_without_driver(struct sim *sim, const char *node)
+{
+    struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
+    id_uuid(&sim->ids, machine->boot_id);
+    machine->seq = 0;
+    sim_run(sim, 10 * MS_PER_MIN);
+    finds(sim, machine, "nvidia", "nvidia.driver.failed", "");
 }
 
 /* Each in a turn of its own: the two that came first are held with the third, for they have the same image. */
@@ -92,23 +100,7 @@ static void machines_of_an_image_that_is_at_fault_are_held(void **state)
 
 static void hangs(struct sim *sim, const char *node)
 {
-    static uint64_t number;
-    const struct fake_instance *machine = fake_provider_of_node(&sim->provider, node);
-    struct problem problem;
-    bool acked = false;
-    struct verdict verdict = {.severity = SEVERITY_WARN, .count = 1};
-    verdict.first_at = verdict.last_at = clock_wall_ms(&sim->clock);
-    snprintf(verdict.key, sizeof(verdict.key), "mount-%d", (int)++number);
-    snprintf(verdict.instance_id, sizeof(verdict.instance_id), "%s", machine->id);
-    snprintf(verdict.boot_id, sizeof(verdict.boot_id), "%s", machine->boot_id);
-    snprintf(verdict.source, sizeof(verdict.source), "mounts");
-    snprintf(verdict.code, sizeof(verdict.code), "node.mount.hung");
-    snprintf(verdict.device, sizeof(verdict.device), "/fsx");
-    assert_int_equal(service_agent_verdicts(&sim->service, machine->node_row, &verdict, 1, clock_wall_ms(&sim->clock),
-                                            sim_acked, &acked, &problem),
-                     0);
-    sim_settle(sim);
-    assert_true(acked);
+    finds(sim, fake_provider_of_node(&sim->provider, node), "mounts", "node.mount.hung", "/fsx");
 }
 
 static int count_rule(struct sim *sim, enum decision_rule rule)
@@ -122,7 +114,7 @@ static int count_rule(struct sim *sim, enum decision_rule rule)
     return count;
 }
 
-/* A file server that hangs for most nodes is told as one case after a quarter of an hour, on each node that has waited so long, and takes none out. */
+/* A file server that hangs for most nodes is reported as one case after a quarter of an hour, on each node that has waited so long, and takes none out. */
 static void what_most_nodes_wait_for_is_told_early(void **state)
 {
     struct sim sim;

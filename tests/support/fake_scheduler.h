@@ -56,7 +56,7 @@ struct fake_scheduler {
     char sentence[SENTENCE_MAX_BYTES]; /* beside the faults that were shown last */
     int64_t observed, governed;
     const char *stuck; /* why a former tier is not set again; NULL: it is */
-    bool waits;        /* fair shares are under way, for ever */
+    bool waits;        /* fair shares stay under way */
     struct fake_outcome *outcome;
     const struct clock *clock; /* of reasons; NULL: it does not say when they were given */
 };

@@ -24,17 +24,6 @@
 #define LOOKS_MAX 15 /* until a job that was requeued has left its nodes; else it is asked for again later */
 #define COLUMNS 6
 
-/* "2", "2-4" of which the first counts, "1K". */
-static int64_t count_of(const char *text)
-{
-    size_t digits = strspn(text, "0123456789");
-    char word[20];
-    int64_t count;
-    if (text_copy_bytes(word, sizeof(word), text, digits) != 0 || text_parse_i64(word, 0, UINT32_MAX, &count) != 0)
-        return 0;
-    return text[digits] == 'K' ? count * 1000 : count;
-}
-
 int slurm_parse_job_now(char *text, struct slurm_job_now *ret_now)
 {
     char *columns[COLUMNS], *line = text, *next = text + strcspn(text, "\n");
@@ -53,11 +42,11 @@ int slurm_parse_job_now(char *text, struct slurm_job_now *ret_now)
             *line++ = '\0';
     }
     *ret_now = (struct slurm_job_now){.state = slurm_queue_state(columns[0]),
-                                      .restarts = count_of(columns[1]),
+                                      .restarts = slurm_queue_count(columns[1]),
                                       .held = strcmp(columns[2], "0") == 0,
-                                      .nodes = count_of(columns[3]),
-                                      .tasks = count_of(columns[4]),
-                                      .cpus = count_of(columns[5])};
+                                      .nodes = slurm_queue_count(columns[3]),
+                                      .tasks = slurm_queue_count(columns[4]),
+                                      .cpus = slurm_queue_count(columns[5])};
     return 0;
 }
 
@@ -201,7 +190,7 @@ int slurm_job_command(struct scheduler *s, const struct job_command *command, ch
     struct slurm_job_now now;
     slurm_call_start(&call, s, ret_error);
     if (!is_job(command->job))
-        return slurm_call_fail(&call, STATUS_INVALID, "it is no job by itself");
+        return slurm_call_fail(&call, STATUS_INVALID, "it is not a single job");
     int status = look(&call, command->job, &now);
     if (status != 0)
         return status;

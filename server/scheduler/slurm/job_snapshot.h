@@ -41,6 +41,8 @@ enum slurm_queue_column {
 
 /* One of squeue's words. */
 enum cluster_job_state slurm_queue_state(const char *word);
+/* A count; what Slurm does not know ("N/A") is 0. NumNodes may be "2-4", of which the first counts, and NumCPUs "1K". */
+int64_t slurm_queue_count(const char *text);
 /* What squeue is asked for: "JobArrayID:SEP,…,Name:SEP". Caller frees. */
 char *slurm_queue_format(const char *separator);
 /* Reads what it printed so into snapshot, which keeps text (heap) whatever comes of it. STATUS_BACKEND for anything else,

@@ -32,8 +32,7 @@ char *slurm_queue_format(const char *separator)
     return text_take(&format);
 }
 
-/* A count; what Slurm does not know ("N/A") is 0. NumNodes may be "2-4", of which the first counts, and NumCPUs "1K". */
-static int64_t count_of(const char *text)
+int64_t slurm_queue_count(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
     char word[20];
@@ -57,11 +56,11 @@ static int64_t limit_of(const char *text)
     int64_t days = 0, s = 0;
     const char *dash = strchr(text, '-'), *clock = dash == NULL ? text : dash + 1;
     if (dash != NULL)
-        days = count_of(text);
+        days = slurm_queue_count(text);
     if (clock[0] == '\0' || strspn(clock, "0123456789:") != strlen(clock))
         return 0;
     for (const char *at = clock; at != NULL; at = strchr(at, ':') == NULL ? NULL : strchr(at, ':') + 1)
-        s = s > INT32_MAX ? 0 : 60 * s + count_of(at);
+        s = s > INT32_MAX ? 0 : 60 * s + slurm_queue_count(at);
     return days * 24 * 3600 + (dash != NULL && strchr(clock, ':') == NULL ? s * 3600 : s);
 }
 
@@ -73,9 +72,9 @@ static int64_t gpus_of(const char *tres)
     for (const char *at = tres; *at != '\0';) {
         size_t len = strcspn(at, ","), value = strcspn(at, "=");
         if (text_starts_with(at, any))
-            return count_of(at + strlen(any));
+            return slurm_queue_count(at + strlen(any));
         if (text_starts_with(at, typed) && value < len)
-            sum += count_of(at + value + 1);
+            sum += slurm_queue_count(at + value + 1);
         at += len + (at[len] == ',');
     }
     return sum;
@@ -89,14 +88,14 @@ static int64_t tasks_of(const char *id)
     if (at == NULL)
         return 1;
     for (at++; isdigit((unsigned char)*at); at += *at == ',') {
-        int64_t first = count_of(at), last = first, step = 1;
+        int64_t first = slurm_queue_count(at), last = first, step = 1;
         at += strspn(at, "0123456789");
         if (*at == '-') {
-            last = count_of(++at);
+            last = slurm_queue_count(++at);
             at += strspn(at, "0123456789");
         }
         if (*at == ':') {
-            step = count_of(++at);
+            step = slurm_queue_count(++at);
             at += strspn(at, "0123456789");
         }
         sum += last < first || step == 0 ? 1 : (last - first) / step + 1;
@@ -163,10 +162,10 @@ static int read_job(char *columns[SLURM_QUEUE_COLUMN_COUNT], struct cluster_job 
         .reason = none ? "" : columns[SLURM_QUEUE_REASON],
         .nodes = no_nodes ? "" : columns[SLURM_QUEUE_NODES],
         .tasks = tasks,
-        .cpus = count_of(columns[SLURM_QUEUE_CPUS]),
+        .cpus = slurm_queue_count(columns[SLURM_QUEUE_CPUS]),
         .gpus = gpus_of(columns[SLURM_QUEUE_TRES]),
-        .node_count = count_of(columns[SLURM_QUEUE_NODE_COUNT]),
-        .restarts = count_of(columns[SLURM_QUEUE_RESTARTS]),
+        .node_count = slurm_queue_count(columns[SLURM_QUEUE_NODE_COUNT]),
+        .restarts = slurm_queue_count(columns[SLURM_QUEUE_RESTARTS]),
         .submitted_at = time_of(columns[SLURM_QUEUE_SUBMITTED]),
         .started_at = time_of(columns[SLURM_QUEUE_STARTED]),
         .ends_at = time_of(columns[merged ? SLURM_QUEUE_STARTED : SLURM_QUEUE_ENDS]),

@@ -1,7 +1,7 @@
 /*
  * provisioning_parameters.json, HyperPod's older way to say what the groups of a cluster are to Slurm, as its own scripts read it: version
  * 1.0.0, Slurm, one controller group, at most one login group, worker groups with a partition each. File systems and several controllers
- * are none of Holdfast's; those members, and any that it does not know, are named for whoever tells people.
+ * are none of Holdfast's; those members, and any that it does not know, are named for the event.
  */
 #include "server/scheduler/slurm/role_file.h"
 

@@ -74,7 +74,7 @@ test('too few rights are named, and with them and Kueue it is applied', { skip: 
   await until('the missing right is named', async () => /cannot list resource/.test((await call('GET', `${QUOTAS}/vision`)).failureReason ?? ''), WAIT);
   world.kubectl('apply', '-f', RIGHTS);
   world.kubectl('create', 'clusterrolebinding', 'holdfast-governance', '--clusterrole=holdfast-governance', '--user=holdfast');
-  // Kueue's queue waits for its flavor for ever. The right is named all the same.
+  // Kueue's queue waits for its flavor without an end. The right is named all the same.
   world.kubectl('patch', 'clusterrole', 'holdfast-governance', '--type=json', '-p', `[{"op": "replace", "path": "/rules/0/resources", "value": ${JSON.stringify(KINDS.filter((kind) => kind !== 'resourceflavors'))}}, {"op": "add", "path": "/rules/-", "value": {"apiGroups": ["kueue.x-k8s.io"], "resources": ["resourceflavors"], "verbs": ["list"]}}]`);
   await until('the missing right is named', async () => /cannot create resource "resourceflavors"/.test((await call('GET', `${QUOTAS}/vision`)).failureReason ?? ''), WAIT);
   assert.equal((await call('GET', `${QUOTAS}/vision`)).status, 'CreateFailed');

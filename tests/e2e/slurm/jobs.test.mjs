@@ -1,4 +1,4 @@
-// What people ask of batch jobs on a real Slurm: restart, suspend, resume, scale. Each is done once, whoever is killed, and what Slurm refuses is told.
+// What people ask of batch jobs on a real Slurm: restart, suspend, resume, scale. Each is done once, also where hpd is killed, and what Slurm refuses is reported.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

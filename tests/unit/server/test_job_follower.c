@@ -127,7 +127,7 @@ static void test_one_that_fails_holds_up_its_own_job_only(void **state)
     ask(&f, "ml/c", JOB_COMMAND_SUSPEND);
     part_job_command.start(&f.loop);
     until(&f, "restart ml/b; suspend ml/c; ", LOOKS, "restart bad/a; suspend bad/a; ");
-    ask(&f, "ml/b", JOB_COMMAND_SUSPEND); /* and whoever comes later */
+    ask(&f, "ml/b", JOB_COMMAND_SUSPEND); /* and one that comes later */
     until(&f, "restart ml/b; suspend ml/c; suspend ml/b; ", LOOKS, "restart bad/a; suspend bad/a; ");
     close_follows(&f);
 }

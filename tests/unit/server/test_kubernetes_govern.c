@@ -1,5 +1,5 @@
 /*
- * Each right of packaging/kubernetes/rbac-governance.yaml is taken away by itself on a fake API server with a Kueue: what is asked for then
+ * Each right of packaging/kubernetes/rbac-governance.yaml is taken away alone on a fake API server with a Kueue: what is asked for then
  * fails with a sentence that names the right, whatever else waits, and holds once the right is there. So a right that nothing needs fails
  * here, too. The real Kueue is tests/e2e/kubernetes/governance.test.mjs's.
  */
@@ -12,6 +12,7 @@
 #include "server/scheduler/governing.h"
 #include "server/scheduler/kubernetes/kubernetes.h"
 #include "tests/support/fake_server.h"
+#include "tests/unit/server/kubernetes_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -279,19 +280,9 @@ static void try_right(struct kueue *k, struct right right)
 static int set_up(void **state)
 {
     static struct kueue k;
-    char dir[] = "/tmp/holdfast-kubernetes-XXXXXX", error[SCHEDULER_ERROR_MAX] = "";
     k.objects = json_object();
     k.server = fake_server_start(NULL, 0, NULL, NULL, answer_request, &k);
-    assert_non_null(mkdtemp(dir));
-    autofree char *path = own_printf("%s/kubeconfig", dir),
-                  *text = own_printf("current-context: a\nclusters: [{name: c, cluster: {server: \"%s\"}}]\nusers: "
-                                     "[{name: u, user: {token: t}}]\ncontexts: [{name: a, context: {cluster: c, user: "
-                                     "u}}]\n",
-                                     fake_server_url(k.server));
-    assert_int_equal(file_write(path, text, strlen(text), 0600), 0);
-    const struct kubernetes_options options = {.kubeconfig = path, .timeout_ms = TIMEOUT_MS};
-    assert_int_equal(kubernetes_new(&options, &k.driver, error), 0);
-    assert_int_equal(file_remove_tree(dir), 0);
+    kubernetes_world_open(k.server, TIMEOUT_MS, &k.driver);
     *state = &k;
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "server/scheduler/kubernetes/kubernetes.h"
 #include "tests/support/fake_server.h"
+#include "tests/unit/server/kubernetes_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,24 +71,16 @@ static void test_refused_evictions(void **state)
         {{.a = POLICY}, STATUS_BACKEND, "no eviction at noon"},
         {{.b = FORBIDDEN("q", "exceeded quota")}, STATUS_BACKEND, "exceeded quota"},
     };
-    char dir[] = "/tmp/holdfast-kubernetes-XXXXXX", error[SCHEDULER_ERROR_MAX];
+    char error[SCHEDULER_ERROR_MAX];
     (void)state;
-    assert_non_null(mkdtemp(dir));
-    autofree char *path = own_printf("%s/kubeconfig", dir);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct answers answers = cases[i].answers;
         struct scheduler_driver driver;
         answers.pods = LIST(POD("a", "p") "," POD("b", "q"));
         answers.server = fake_server_start(NULL, 0, NULL, NULL, answer_request, &answers);
-        autofree char *text =
-            own_printf("current-context: a\nclusters: [{name: c, cluster: {server: \"%s\"}}]\nusers: [{name: u, user: "
-                       "{token: t}}]\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n",
-                       fake_server_url(answers.server));
-        assert_int_equal(file_write(path, text, strlen(text), 0600), 0);
-        const struct kubernetes_options options = {.kubeconfig = path, .timeout_ms = TIMEOUT_MS};
+        kubernetes_world_open(answers.server, TIMEOUT_MS, &driver);
         const struct scheduler_owner owner = {.note = "a test"};
         error[0] = '\0';
-        assert_int_equal(kubernetes_new(&options, &driver, error), 0);
         int status = driver.ops->evict(driver.self, "gpu-1", &owner, error);
         if (status != cases[i].status)
             fail_msg("case %zu: %s: %s", i, status_text(status), error);
@@ -98,7 +91,6 @@ static void test_refused_evictions(void **state)
         driver.ops->free(driver.self);
         fake_server_stop(answers.server);
     }
-    assert_int_equal(file_remove_tree(dir), 0);
 }
 
 int main(void)

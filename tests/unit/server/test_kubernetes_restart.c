@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "server/scheduler/kubernetes/kubernetes.h"
 #include "tests/support/fake_server.h"
+#include "tests/unit/server/kubernetes_world.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -272,20 +273,10 @@ static bool is_old(const struct kubeflow *k, const char *pod)
 static int set_up(void **state)
 {
     static struct kubeflow k;
-    char dir[] = "/tmp/holdfast-kubernetes-XXXXXX", error[SCHEDULER_ERROR_MAX] = "";
     k.pods = json_object();
     k.events = json_object();
     k.server = fake_server_start(NULL, 0, NULL, NULL, answer_request, &k);
-    assert_non_null(mkdtemp(dir));
-    autofree char *path = own_printf("%s/kubeconfig", dir),
-                  *text = own_printf("current-context: a\nclusters: [{name: c, cluster: {server: \"%s\"}}]\nusers: "
-                                     "[{name: u, user: {token: t}}]\ncontexts: [{name: a, context: {cluster: c, user: "
-                                     "u}}]\n",
-                                     fake_server_url(k.server));
-    assert_int_equal(file_write(path, text, strlen(text), 0600), 0);
-    const struct kubernetes_options options = {.kubeconfig = path, .timeout_ms = TIMEOUT_MS};
-    assert_int_equal(kubernetes_new(&options, &k.driver, error), 0);
-    assert_int_equal(file_remove_tree(dir), 0);
+    kubernetes_world_open(k.server, TIMEOUT_MS, &k.driver);
     *state = &k;
     return 0;
 }

@@ -9,65 +9,26 @@
 
 #define NOW WORLD_T0
 
+#define JOB(ID, NAME, STATE, REASON, NODES)                                                                   \
+    .id = ID, .name = NAME, .user = "ml", .account = "ml", .partition = "", .state = STATE, .reason = REASON, \
+    .nodes = NODES, .tasks = 1
+
 static struct job_snapshot *snapshot_new(void)
 {
     static const struct cluster_job jobs[] = {
-        {.id = "ml/a",
-         .name = "a",
-         .user = "ml",
-         .account = "ml",
-         .partition = "",
-         .state = CLUSTER_JOB_RUNNING,
-         .reason = "",
-         .nodes = "gpu-1",
-         .tasks = 1,
+        {JOB("ml/a", "a", CLUSTER_JOB_RUNNING, "", "gpu-1"),
          .commands =
              JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) | JOB_COMMAND_BIT(RESUME)},
-        {.id = "ml/elastic",
-         .name = "elastic",
-         .user = "ml",
-         .account = "ml",
-         .partition = "",
-         .state = CLUSTER_JOB_RUNNING,
-         .reason = "",
-         .nodes = "gpu-1",
-         .tasks = 1,
+        {JOB("ml/elastic", "elastic", CLUSTER_JOB_RUNNING, "", "gpu-1"),
          .commands = JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) |
                      JOB_COMMAND_BIT(RESUME) | JOB_COMMAND_BIT(SCALE),
-         .size = 4,
-         .size_least = 2,
-         .size_most = 8},
-        {.id = "ml/over",
-         .name = "over",
-         .user = "ml",
-         .account = "ml",
-         .partition = "",
-         .state = CLUSTER_JOB_FAILED,
-         .reason = "NoProgress",
-         .nodes = "gpu-1",
-         .tasks = 1,
+         .size = 4, .size_least = 2, .size_most = 8},
+        {JOB("ml/over", "over", CLUSTER_JOB_FAILED, "NoProgress", "gpu-1"),
          .commands =
              JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(REMAKE) | JOB_COMMAND_BIT(SUSPEND) | JOB_COMMAND_BIT(RESUME)},
-        {.id = "82",
-         .name = "batch",
-         .user = "ml",
-         .account = "ml",
-         .partition = "",
-         .state = CLUSTER_JOB_RUNNING,
-         .reason = "",
-         .nodes = "gpu-1",
-         .tasks = 1,
-         .restarts = 3,
+        {JOB("82", "batch", CLUSTER_JOB_RUNNING, "", "gpu-1"), .restarts = 3,
          .commands = JOB_COMMAND_BIT(RESTART) | JOB_COMMAND_BIT(SCALE)},
-        {.id = "ml/web",
-         .name = "web",
-         .user = "ml",
-         .account = "ml",
-         .partition = "",
-         .state = CLUSTER_JOB_RUNNING,
-         .reason = "",
-         .nodes = "gpu-2",
-         .tasks = 1},
+        {JOB("ml/web", "web", CLUSTER_JOB_RUNNING, "", "gpu-2")},
     };
     struct job_snapshot *snapshot = job_snapshot_new();
     snapshot->jobs = own_calloc(ARRAY_LEN(jobs), sizeof(*snapshot->jobs));
